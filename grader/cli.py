@@ -29,8 +29,10 @@ COMMANDS = {
     "The class": {
         "roster": ("the_class", "Show who is in the course; import, remove and merge people."),
         "extend": ("the_class", "Give a student more time."),
+        "status": ("the_class", "Excuse, zero, penalise, drop a lab, or give more time; of one or many."),
         "late": ("the_class", "Decide how late work counts that is only marked as late."),
         "term": ("the_class", "Write a page about all labs and each student's way."),
+        "grades": ("the_class", "Write final grades, by the rules of the term, and how each comes about."),
         "log": ("the_class", "Show who changed which points, deadlines and comments."),
     },
     "Grading by hand": {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from shlex import quote
 from typing import Any, NamedTuple
@@ -50,13 +50,15 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from grader.book import file as gradebook_file
-from grader.book import log, requests
+from grader.book import late_days, log, requests, rules, statuses
 from grader.book import state as gradebook_state
 from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
 from grader.book.lateness import marked_late
 from grader.book.marker import Marker
 from grader.book.points import Points
 from grader.book.requests import REQUESTS, Asked, Request
+from grader.book.rules import RULES, Rules
+from grader.book.statuses import STATUSES, Kind, Marks, Status
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.people.roster import Person, Roster, in_section
@@ -85,6 +87,15 @@ _EXTENSIONS = Table(  # nbgrader keeps extensions with submissions, so it needs 
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
     Column("seconds", Float, nullable=False),
+)
+_MORE_TIME = (
+    Table(  # what nbgrader's extensions have from an accommodation or late days, so that it can be taken back
+        "transformer_labs_more_time",
+        _MARKERS.metadata,
+        Column("student", String(128), primary_key=True),
+        Column("assignment", String(128), primary_key=True),
+        Column("late_days", Integer, nullable=False),
+    )
 )
 _ROSTER = Table(  # whoever was put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",
@@ -116,6 +127,7 @@ class Result:
         comments: cell -> what its feedback page says about it: a human's comment, or else nbgrader's own.
         submission: its id in the gradebook, which requests to look again are about.
         requests: those about it, in the order of their numbers.
+        marks: what an instructor has decided about it, beside points.
     """
 
     student: str
@@ -129,6 +141,7 @@ class Result:
     submission: str = ""
     requests: tuple[Request, ...] = ()
     marked_late: str = ""
+    marks: Marks = statuses.NONE
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -141,9 +154,19 @@ class Result:
         return sum(filter(None, self.points.values()))
 
     @property
-    def score(self) -> float:
-        """All points less the penalty, as nbgrader exports it."""
+    def after_lateness(self) -> float:
+        """All points less the penalty for lateness, as nbgrader exports it."""
         return max(0.0, self.earned - self.penalty)
+
+    @property
+    def deducted(self) -> float:
+        """The points that an instructor's decisions take off."""
+        return self.marks.deducted(self.earned, self.after_lateness)
+
+    @property
+    def score(self) -> float:
+        """All points less everything that is deducted."""
+        return self.after_lateness - self.deducted
 
 
 _NOTE_SECONDS = 60
@@ -187,7 +210,8 @@ class Gradebook:
             with gradebook_file.opened(course) as book:
                 back_up(course)  # also what formgrader has entered, before anything else is
                 _MARKERS.metadata.create_all(book.engine)
-                REQUESTS.metadata.create_all(book.engine)
+                for table in (REQUESTS, STATUSES, RULES):
+                    table.metadata.create_all(book.engine)
                 _bring_up_to_date(book.engine)
                 log.install(book.engine)
                 log.sign_sessions()
@@ -435,6 +459,12 @@ class Gradebook:
             db.execute(delete(_EXTENSIONS).filter_by(student=old))
             db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
+            known = {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[new])}
+            for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts
+                statuses.withdraw(db, each)
+                if (each.lab, each.kind) not in known:
+                    statuses.enter(db, replace(each, student=new))
+            db.execute(delete(_MORE_TIME).filter_by(student=old))
             db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
             _join_people(db, old, new)
             removed_student = db.execute(delete(_STUDENT).filter_by(id=old)).rowcount
@@ -486,6 +516,7 @@ class Gradebook:
                     comments.setdefault(page, {})[name] = comment
             for request in requests.of_lab(connection, lab.name, among):
                 asked.setdefault(request.submission, []).append(request)
+            marks = statuses.by_student(statuses.statuses_in(connection, lab.name, among))
             found = connection.execute(of_lab).mappings().all()
             markers = {row["student"]: _marker(row) for row in connection.execute(marked).mappings()}
         return sorted(
@@ -502,6 +533,7 @@ class Gradebook:
                     row["submission"],
                     tuple(asked.get(row["submission"], ())),
                     marked_late(self.course.submitted / row["student"] / lab.name),
+                    marks.get(row["student"], statuses.NONE),
                 )
                 for row in found
             ),
@@ -518,38 +550,121 @@ class Gradebook:
         with self._book.engine.connect() as connection:
             return connection.execute(query).scalar_one_or_none()
 
-    def extend(self, lab: Lab, student: str, extension: timedelta) -> None:
+    def extend(self, lab: Lab, student: str, extension: timedelta, why: str = "") -> None:
         """Gives a student more time for a lab than the others have; an extension of zero withdraws it."""
-        key = {"student": student, "assignment": lab.name}
-        add = insert(_EXTENSIONS).values(**key, seconds=extension.total_seconds())
-        changes = {"seconds": add.excluded.seconds}
         with self.transaction() as db:
-            db.execute(
-                _extended(lab, student, extension or None)
-            )  # first, or the log would take it for a copy
-            if extension:
-                db.execute(add.on_conflict_do_update(index_elements=list(key), set_=changes))
-            else:
-                db.execute(delete(_EXTENSIONS).filter_by(**key))
+            log.give_reason(db, why)
+            _extend(db, lab.name, student, extension)
         self._book.db.expire_all()
 
     def extensions(self, lab: Lab) -> dict[str, timedelta]:
-        """Student -> how much more time this student has for a lab."""
+        """Student -> how much more time this student was given for a lab."""
         query = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
             _EXTENSIONS.c.assignment == lab.name
         )
         with self._book.engine.connect() as connection:
             return {row.student: timedelta(seconds=row.seconds) for row in connection.execute(query)}
 
+    def times(self, lab: Lab) -> dict[str, timedelta]:
+        """Student -> how much more time this student has for a lab, by an extension or an accommodation, before late days."""
+        given, the_rules = self.extensions(lab), self.rules()
+        for each in self.statuses(""):
+            more = the_rules.more_time(each)
+            given[each.student] = max(given.get(each.student, timedelta()), more)
+        return given
+
+    def statuses(self, lab: str | None = None, among: Collection[str] | None = None) -> list[Status]:
+        """What was decided about students beside points, sorted by student.
+
+        Args:
+            lab: only what is about this one alone; empty: only what is about all labs.
+            among: only of these students; None: of everybody.
+        """
+        with self._book.engine.connect() as connection:
+            return statuses.statuses_in(connection, lab, among)
+
+    def late_days(self) -> dict[tuple[str, str], int]:
+        """(student, lab) -> late days that are spent there."""
+        query = select(_MORE_TIME).where(_MORE_TIME.c.late_days > 0)
+        with self._book.engine.connect() as connection:
+            return {(row.student, row.assignment): row.late_days for row in connection.execute(query)}
+
+    def enter_statuses(self, given: Sequence[Status]) -> None:
+        """Enters statuses and extensions, all of them or none, and brings lateness up to date.
+
+        Raises:
+            GraderError: more late days would be spent than there are, or the course spends them automatically.
+        """
+        the_rules = self.rules()
+        with self.transaction() as db:
+            for each in given:
+                log.give_reason(db, each.reason)
+                if each.kind is Kind.EXTENSION:
+                    _extend(db, each.lab, each.student, timedelta(days=float(each.amount)))
+                else:
+                    statuses.enter(db, each)
+            _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
+        self._book.db.expire_all()
+        self._enter_lateness_after(given)
+
+    def withdraw_status(self, status: Status) -> bool:
+        """Takes a status or an extension back, with the reason of ``status``. Returns whether there was one."""
+        with self.transaction() as db:
+            log.give_reason(db, status.reason)
+            if status.kind is Kind.EXTENSION:
+                key = {"student": status.student, "assignment": status.lab}
+                there = db.execute(select(_EXTENSIONS).filter_by(**key)).first() is not None
+                _extend(db, status.lab, status.student, timedelta())
+            else:
+                there = statuses.withdraw(db, status)
+        self._book.db.expire_all()
+        self._enter_lateness_after([status])
+        return there
+
+    def _enter_lateness_after(self, changed: Iterable[Status]) -> None:
+        """Brings lateness up to date where these statuses may have changed it."""
+        about = {each.lab for each in changed if each.kind in (Kind.TIME, Kind.LATE_DAYS, Kind.EXTENSION)}
+        for name in self.course.labs() if "" in about else sorted(about):
+            self.enter_lateness(Lab.load(self.course, name))
+
+    def rules(self) -> Rules:
+        """The rules of the term.
+
+        Raises:
+            GraderError: they name a lab that the course does not have any more.
+        """
+        with self._book.engine.connect() as connection:
+            text = rules.text_in(connection)
+        labs = self.course.labs()
+        return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
+
+    def enter_rules(self, text: str, file: str, why: str) -> None:
+        """Checks and enters the rules of the term, and brings lateness up to date.
+
+        Raises:
+            GraderError: they say something that no rule says. Nothing has changed.
+        """
+        new = rules.parsed(text, self.course.lab_named, self.course.labs(), file)
+        with self.transaction() as db:
+            _see_that_late_days_suffice(new, statuses.statuses_in(db))
+            log.give_reason(db, why)
+            rules.enter(db, text)
+        for name in self.course.labs():
+            self.enter_lateness(Lab.load(self.course, name))
+
     def enter_lateness(self, lab: Lab) -> None:
         """Brings extensions and late penalties of all graded submissions up to date, by the course's rule for lateness.
 
         The rule is a plugin of nbgrader's, as ``nbgrader_config.py`` names and configures it; without one, nothing is
-        deducted.
+        deducted. Where late days are spent automatically, other labs may change with this one.
         """
-        self._enter_extensions(lab)
         rule = AssignLatePenalties(config=self.course.configuration())
         rule.init_plugin()
+        others = self._enter_times(rule) - {lab.name}
+        for each in (lab, *(Lab.load(self.course, name) for name in sorted(others & {*self.course.labs()}))):
+            self._enter_penalties(each, rule)
+
+    def _enter_penalties(self, lab: Lab, rule: AssignLatePenalties) -> None:
         page = (
             update(_PAGE)
             .where(_PAGE.c.id == bindparam("page"))
@@ -576,13 +691,71 @@ class Gradebook:
                 db.execute(page, changes)
             self._book.db.expire_all()
 
-    def _enter_extensions(self, lab: Lab) -> None:
-        """Enters extensions that were given before the submission existed."""
-        given = self.extensions(lab)
+    def _enter_times(self, rule: AssignLatePenalties) -> set[str]:
+        """Enters in all submissions how much more time somebody has: by an extension that was given before there was a submission, by an
+        accommodation, and by late days. Returns the labs in which anything has changed.
+        """
+        the_rules = self.rules()
+        query = select(
+            _SUBMISSION.c.id, _SUBMISSION.c.student_id, _SUBMISSION.c.timestamp, _SUBMISSION.c.extension,
+            _ASSIGNMENT.c.name, _ASSIGNMENT.c.duedate,
+        ).join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)  # fmt: skip
+        changed = set()
         with self.transaction() as db:
-            for student, extension in given.items():
-                db.execute(_extended(lab, student, extension))
+            given = {
+                (row.student, row.assignment): timedelta(seconds=row.seconds)
+                for row in db.execute(select(_EXTENSIONS))
+            }
+            noted = {(row.student, row.assignment): row.late_days for row in db.execute(select(_MORE_TIME))}
+            decided = statuses.statuses_in(db)
+            factors = {each.student: the_rules.more_time(each) for each in decided if each.kind is Kind.TIME}
+            asked = {
+                (each.student, each.lab): int(each.amount) for each in decided if each.kind is Kind.LATE_DAYS
+            }
+            rows: dict[str, list[Any]] = {}
+            for row in db.execute(query):
+                rows.setdefault(row.student_id, []).append(row)
+            for student, own in rows.items():
+                more = {
+                    row.name: max(
+                        given.get((student, row.name), timedelta()), factors.get(student, timedelta())
+                    )
+                    for row in own
+                }
+                days = {row.name: asked.get((student, row.name), 0) for row in own}
+                if not the_rules.on_request:
+                    days = late_days.spent(
+                        (
+                            late_days.Work(
+                                row.name, row.duedate, _late({**row._mapping, "extension": more[row.name]})
+                            )
+                            for row in own
+                            if row.duedate is not None
+                        ),
+                        the_rules.late_days,
+                        lambda late, student=student: (
+                            rule.plugin_inst.late_submission_penalty(student, 100.0, late.total_seconds())
+                            or 0.0
+                            if late
+                            else 0.0
+                        ),
+                    )
+                for row in own:
+                    key = {"student": student, "assignment": row.name}
+                    spent = days.get(row.name, 0)
+                    wanted = more[row.name] + timedelta(days=spent)
+                    is_ours = (student, row.name) in noted or (student, row.name) in given
+                    if (wanted or is_ours) and wanted != (row.extension or timedelta()):
+                        new = update(_SUBMISSION).where(_SUBMISSION.c.id == row.id)
+                        db.execute(new.values(extension=wanted or None))
+                        changed.add(row.name)
+                    needed = spent if spent or student in factors else None
+                    if needed != noted.get((student, row.name)):
+                        db.execute(delete(_MORE_TIME).filter_by(**key))
+                        if needed is not None:
+                            db.execute(insert(_MORE_TIME).values(**key, late_days=needed))
         self._book.db.expire_all()
+        return changed
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
         """Who changed what, newest last; of one lab or student, or of all."""
@@ -791,10 +964,44 @@ def _points(row: Mapping[str, Any]) -> float | None:
     return max(0.0, given + (row["extra_credit"] or 0.0))
 
 
-def _extended(lab: Lab, student: str, extension: timedelta | None) -> Update:
-    of_lab = select(_ASSIGNMENT.c.id).where(_ASSIGNMENT.c.name == lab.name).scalar_subquery()
+def _extended(lab: str, student: str, extension: timedelta | None) -> Update:
+    of_lab = select(_ASSIGNMENT.c.id).where(_ASSIGNMENT.c.name == lab).scalar_subquery()
     mine = (_SUBMISSION.c.student_id == student) & (_SUBMISSION.c.assignment_id == of_lab)
     return update(_SUBMISSION).where(mine).values(extension=extension)
+
+
+def _extend(db: Connection, lab: str, student: str, extension: timedelta) -> None:
+    key = {"student": student, "assignment": lab}
+    add = insert(_EXTENSIONS).values(**key, seconds=extension.total_seconds())
+    db.execute(_extended(lab, student, extension or None))  # first, or the log would take it for a copy
+    if extension:
+        changes = {"seconds": add.excluded.seconds}
+        db.execute(add.on_conflict_do_update(index_elements=list(key), set_=changes))
+    else:
+        db.execute(delete(_EXTENSIONS).filter_by(**key))
+
+
+def _see_that_late_days_suffice(
+    the_rules: Rules, all_: Iterable[Status], given: Iterable[Status] = ()
+) -> None:
+    """
+    Raises:
+        GraderError: more late days are entered than there are for somebody, or they are spent automatically.
+    """
+    total: dict[str, int] = {}
+    for each in all_:
+        if each.kind is Kind.LATE_DAYS:
+            total[each.student] = total.get(each.student, 0) + int(each.amount)
+    if total and not the_rules.on_request:
+        who = min({each.student for each in given if each.kind is Kind.LATE_DAYS} or total)
+        raise GraderError(
+            f"{who}: late days are entered only where the rules of the term say spend = 'on request'. Nothing has changed."
+        )
+    for student, days in sorted(total.items()):
+        if days > the_rules.late_days:
+            raise GraderError(
+                f"{student} would spend {days} late days, and there are {the_rules.late_days} for the term. Nothing has changed."
+            )
 
 
 def _late(row: Mapping[str, Any]) -> timedelta:

@@ -29,6 +29,7 @@ PENALTY, COMMENT = "late penalty", "comment"
 DEADLINE, EXTENSION = "deadline", "extension"
 MERGED = "id"
 DECISION = "decision on a request"
+STATUS, RULES = "status", "rules of the term"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -45,6 +46,7 @@ class Change:
         item: the graded cell or written answer; empty if it concerns the whole lab.
         what: what was changed: ``POINTS``, ``DEADLINE`` and so on.
         before, after: as text; empty where there was or is nothing.
+        why: the reason that was given; empty if none was.
     """
 
     when: datetime
@@ -56,6 +58,7 @@ class Change:
     what: str
     before: str
     after: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,8 @@ class _Watched:
                 (
                     f"CREATE TRIGGER {name} AFTER {on}{f' OF {self.column}' if on == 'UPDATE' else ''} ON {self.table} "
                     f"WHEN ({old}) IS NOT ({new}) AND ({self.only.format(row=row, old=old, new=new)}) BEGIN "
-                    f"INSERT INTO {LOG} (who, program, lab, student, item, what, before, after) VALUES "
-                    f"((SELECT who FROM {_SIGNATURE}), (SELECT program FROM {_SIGNATURE}), {of}, '{self.what}', {before}, {after}); END"
+                    f"INSERT INTO {LOG} (who, program, why, lab, student, item, what, before, after) VALUES "
+                    f"((SELECT who FROM {_SIGNATURE}), (SELECT program FROM {_SIGNATURE}), (SELECT why FROM {_SIGNATURE}), {of}, '{self.what}', {before}, {after}); END"
                 ),
             )
 
@@ -152,6 +155,9 @@ _WATCHED = (
              only=f"NOT EXISTS (SELECT 1 {_SUBMISSION_S} WHERE s.student_id = {{row}}.student AND a.name = {{row}}.assignment)"),
     _Watched("decision", "transformer_labs_request", "decided", DECISION, "{row}.decided", _DECIDED,
              ("{row}.lab", "{row}.student", "{row}.cell")),
+    _Watched("status", "transformer_labs_status", "amount, reason", STATUS, "{row}.amount || ': ' || {row}.reason",
+             "trim({row}.kind || ' ' || {row}.amount)", ("{row}.assignment", "{row}.student", "NULL")),
+    _Watched("rules", "transformer_labs_rules", "text", RULES, "{row}.text", "{row}.text", ("NULL", "NULL", "NULL")),
 )  # fmt: skip
 
 
@@ -191,9 +197,13 @@ def install(engine: Engine) -> None:
         db.exec_driver_sql(
             f"CREATE TABLE IF NOT EXISTS {LOG} (id INTEGER PRIMARY KEY AUTOINCREMENT, "
             "at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')), "
-            "who TEXT, program TEXT, lab TEXT, student TEXT, item TEXT, what TEXT NOT NULL, before TEXT, after TEXT)"
+            "who TEXT, program TEXT, lab TEXT, student TEXT, item TEXT, what TEXT NOT NULL, before TEXT, after TEXT, why TEXT)"
         )
-        db.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {_SIGNATURE} (who TEXT, program TEXT)")
+        db.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {_SIGNATURE} (who TEXT, program TEXT, why TEXT)")
+        for table in (LOG, _SIGNATURE):  # in gradebooks of earlier versions, no reasons were kept
+            columns = {row[1] for row in db.exec_driver_sql(f"PRAGMA table_info({table})")}
+            if "why" not in columns:
+                db.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN why TEXT")
         for name in ours.keys() | wanted.keys():
             db.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
         for sql in wanted.values():
@@ -215,7 +225,7 @@ def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
     )
     with engine.connect() as db:
         rows = db.exec_driver_sql(chosen, (student, lab, student)).mappings().all()
-    texts = ("program", "lab", "student", "item", "what", "before", "after")
+    texts = ("program", "lab", "student", "item", "what", "before", "after", "why")
     return [
         Change(
             datetime.fromisoformat(row["at"]).replace(tzinfo=UTC),
@@ -267,10 +277,15 @@ def signed(db: Connection, who: str = "") -> Iterator[None]:
     _unsign(db)
 
 
+def give_reason(db: Connection, why: str) -> None:
+    """Says, in a signed transaction, why the next changes are made."""
+    db.exec_driver_sql(f"UPDATE {_SIGNATURE} SET why = ?", (why or None,))
+
+
 def _sign(db: Connection, who: str = "") -> None:
     _unsign(db)
     user, program = user_and_program()
-    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", (who or user, program))
+    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} (who, program) VALUES (?, ?)", (who or user, program))
 
 
 def _unsign(db: Connection) -> None:

@@ -230,12 +230,13 @@ def extend(
             metavar="DAYS", min=0, max=3650, help="Days after the deadline; 0 withdraws an extension."
         ),
     ],
+    because: Annotated[str, typer.Option(metavar="WHY", help="The reason, for the log.")] = "",
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one counts.
 
     \b
     Examples:
-      grader extend 02 anna --days 3
+      grader extend 02 anna --days 3 --because "ill, note of 3 November"
       grader extend 02 anna --days 0
     """
 
@@ -251,7 +252,7 @@ def extend(
     with Gradebook.open(loaded.course) as gradebook:
         student = _on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
         gradebook.register(loaded)
-        gradebook.extend(loaded, student, timedelta(days=days))
+        gradebook.extend(loaded, student, timedelta(days=days), because)
         gradebook.enter_lateness(loaded)
         deadline, known = gradebook.deadline(loaded), student in gradebook.students()
     until = (
@@ -281,6 +282,232 @@ def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
             f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
         )
     return meant
+
+
+status_app = Commands()
+app.add_typer(status_app, name="status")
+
+Student = Annotated[str, typer.Argument(metavar="STUDENT", help="Id, e-mail address or name.")]
+Because = Annotated[
+    str, typer.Option(metavar="WHY", help="The reason: for the log, and on the student's feedback page.")
+]
+
+
+@status_app.callback(invoke_without_command=True)
+def status(context: typer.Context, out: TableFile = None, section: Section = None) -> None:
+    """Show what was decided about students beside points: excused, zero, penalty, dropped, late days, more time.
+
+    \b
+    Examples:
+      grader status
+      grader status set anna excused 02 --because "ill, note of 3 November"
+      grader status import decisions.csv
+    """
+
+    from grader.book.gradebook import Gradebook, students_of
+
+    if context.invoked_subcommand:
+        return
+    course = Course.find()
+    among = students_of(course, section)
+    with Gradebook.open(course) as gradebook:
+        found = gradebook.statuses(among=among)
+        spent = gradebook.late_days()
+        entered = {(each.student, each.lab) for each in found if each.kind == "late days"}
+    rows = [(each.student, each.lab or "all labs", str(each), each.reason) for each in found]
+    rows += [
+        (student, lab, f"late days {days}", "spent automatically")
+        for (student, lab), days in sorted(spent.items())
+        if (student, lab) not in entered and (among is None or student in among)
+    ]
+    header = ("Student", "Lab", "Status", "Why")
+    show_table(f"{len(rows)} status{'' if len(rows) == 1 else 'es'}", header, sorted(rows), limit=200)
+    write_table(out, header, sorted(rows))
+
+
+@status_app.command("set")
+def status_set(
+    student: Student,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATUS",
+            help="excused, dropped, zero, 'penalty 2', 'penalty 10%', 'extension 3', 'late days 2' or 'time 1.5'.",
+        ),
+    ],
+    lab: OneLab = None,
+    because: Because = "",
+) -> None:
+    """Enter a status of a student in a lab, or with 'time 1.5' in all labs.
+
+    \b
+    Examples:
+      grader status set anna excused 02 --because "ill, note of 3 November"
+      grader status set ben "penalty 10%" 02 --because "two files of data left out"
+      grader status set eva "time 1.5" --because "accommodation, letter of 1 October"
+    """
+
+    _change_status(student, what, lab, because, withdrawn=False)
+
+
+@status_app.command("withdraw")
+def status_withdraw(
+    student: Student,
+    what: Annotated[str, typer.Argument(metavar="STATUS", help="The status, as it is listed.")],
+    lab: OneLab = None,
+    because: Because = "",
+) -> None:
+    """Take back a status of a student.
+
+    \b
+    Examples:
+      grader status withdraw anna excused 02 --because "entered for the wrong student"
+    """
+
+    _change_status(student, what, lab, because, withdrawn=True)
+
+
+def _change_status(student: str, what: str, lab: str | None, because: str, withdrawn: bool) -> None:
+    from grader.book.gradebook import Gradebook
+    from grader.book.statuses import Kind, Status, see_that_the_lab_fits, understood
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    if not because.strip():
+        raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
+    course = Course.find()
+    kind, amount = understood(what)
+    with Gradebook.open(course) as gradebook:
+        who = _on_roster(Roster(gradebook.roster().values()), student, withdrawn)
+        changed = Status(who, lab or "", kind, amount, because.strip())
+        see_that_the_lab_fits(changed)
+        if kind is Kind.EXTENSION:
+            gradebook.register(Lab.load(course, changed.lab))
+        if withdrawn and not gradebook.withdraw_status(changed):
+            raise GraderError(
+                f"{who} has no “{kind}” {f'in {lab}' if lab else 'for all labs'}. `grader status` lists what there is."
+            )
+        if not withdrawn:
+            gradebook.enter_statuses([changed])
+        known = who in gradebook.students()
+    where = f"in {lab}" if lab else "in all labs"
+    typer.echo(f"{who}: {kind if withdrawn else changed} {where}{', withdrawn' if withdrawn else ''}.")
+    if not known:
+        typer.echo(f"Note: the gradebook does not know {who!r} yet. Is the id right?")
+
+
+@status_app.command("import")
+def status_import(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV or .xlsx with the headings student, lab, status, reason; or Canvas's gradebook export, for its EX.",
+        ),
+    ],
+) -> None:
+    """Enter statuses and extensions of many students. If anything is wrong, its row and column are named, and nothing changes.
+
+    \b
+    Examples:
+      grader status import decisions.csv
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.book.status_list import read_statuses
+    from grader.book.statuses import Kind
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    course = Course.find()
+    with Gradebook.open(course) as gradebook:
+        found = read_statuses(file, Roster(gradebook.roster().values()), course.lab_named)
+        before = {(each.student, each.lab, each.kind): each for each in gradebook.statuses()}
+        new = [each for each in found if before.get((each.student, each.lab, each.kind)) != each]
+        for name in sorted({each.lab for each in new if each.kind is Kind.EXTENSION}):
+            gradebook.register(Lab.load(course, name))
+        gradebook.enter_statuses(new)
+    typer.echo(f"{len(found)} in {file.name}: {len(new)} entered, {len(found) - len(new)} there already.")
+
+
+@app.command()
+def grades(
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules",
+            metavar="FILE",
+            help="TOML file with the rules of the term, to be checked and entered first.",
+        ),
+    ] = None,
+    because: Annotated[str, typer.Option(metavar="WHY", help="Why the rules change, for the log.")] = "",
+    student: Annotated[
+        str | None, typer.Option(metavar="STUDENT", help="Show how this student's grade comes about.")
+    ] = None,
+    section: Section = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="CSV file to write; default: grading/reports/grades.csv."),
+    ] = None,
+) -> None:
+    """Write everybody's final grade, and how it comes about, by the rules of the term.
+
+    \b
+    Examples:
+      grader grades
+      grader grades --rules term.toml --because "decided on 1 October"
+      grader grades --student anna
+    """
+
+    from grader.book.gradebook import Gradebook, students_of
+    from grader.people.roster import Roster
+    from grader.show.grades import LABS_HEADER, final_grades, rows_of_labs, summary, write_grades
+
+    course = Course.find()
+    if because and rules is None:
+        raise GraderError("--because goes with --rules.")
+    if rules is not None:
+        if not because.strip():
+            raise GraderError(
+                "Say why the rules change, for the log: --because 'decided on 1 October'. Nothing has changed."
+            )
+        try:
+            text = rules.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise GraderError(
+                f"{rules} cannot be read: {getattr(error, 'strerror', None) or 'it is not in UTF-8'}."
+            ) from None
+        with Gradebook.open(course) as gradebook:
+            gradebook.enter_rules(text, str(rules), because.strip())
+        typer.echo(f"Rules entered: {rules}")
+    among = students_of(course, section)
+    if student is not None:
+        with Gradebook.open(course) as gradebook:
+            who = Roster(gradebook.roster().values()).meant(student)
+            if who not in gradebook.students():
+                raise GraderError(
+                    f"The gradebook knows no student {student!r}. `grader roster` lists the ids."
+                )
+        found = final_grades(course, {who}).finals.get(who)
+        if found is None:
+            raise GraderError(
+                f"{who} is not on the roster, so there is no final grade. `grader roster` lists the ids."
+            )
+        show_table(who, LABS_HEADER, rows_of_labs(found), limit=200)
+        total = (
+            "no lab counts yet"
+            if found.percentage is None
+            else f"{found.percentage} % in all, {found.rounded} rounded"
+        )
+        typer.echo(
+            f"{total}{f', grade {found.grade}' if found.grade else ''}.{' It may still change.' if found.open else ''}"
+        )
+        return
+    term = final_grades(course, among)
+    table, details = write_grades(term, out or course.grading / "reports" / "grades.csv")
+    for line in summary(term):
+        typer.echo(line)
+    typer.echo(f"Grades:  {table.resolve()}\nBy lab:  {details.resolve()}")
 
 
 @app.command()
@@ -321,7 +548,7 @@ def late(
     with Gradebook.open(loaded.course) as gradebook:
         who = Roster(gradebook.roster().values())
         chosen = [who.meant(each) for each in students or []]
-        decided = decide(loaded, gradebook.deadline(loaded), gradebook.extensions(loaded), days, chosen)
+        decided = decide(loaded, gradebook.deadline(loaded), gradebook.times(loaded), days, chosen)
     typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
     typer.echo(f"To bring their grades up to date: grader autograde {lab}")
 
@@ -392,11 +619,12 @@ def log(
             (
                 f"{each.item}: {each.what}" if each.item else each.what,
                 f"{each.before or '–'} → {each.after or '–'}",
+                *([f"because: {each.why}"] if each.why else []),
             ),
         )
         for each in found
     ]
     title = f"{len(found)} change{'' if len(found) == 1 else 's'}"
     show_table(title, ("When (UTC), who", "Whose", "What, from → to"), short, limit=200)
-    header = ("Time (UTC)", "Who", "With", "Lab", "Student", "Exercise", "What", "From", "To")
+    header = ("Time (UTC)", "Who", "With", "Lab", "Student", "Exercise", "What", "From", "To", "Why")
     write_table(out, header, [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found])

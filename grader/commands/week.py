@@ -315,7 +315,7 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand or deducted for lateness change {len(other)} of the scores (the table shows "
+            f"Points given by hand, deductions and decisions change {len(other)} of the scores (the table shows "
             f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
@@ -453,7 +453,10 @@ def similar(
 def export(
     labs: Labs = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle; default: csv.")
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help="csv, canvas, moodle or research (no names); default: csv."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -478,6 +481,7 @@ def export(
     Examples:
       grader export --format canvas --out grades.csv
       grader export 02 --format moodle --out grades.csv
+      grader export --format research --out research.csv
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
     """
 
@@ -501,7 +505,20 @@ def export(
         raise GraderError("--course, --assignment and --send go with --canvas URL.")
     out = out or Path("grades.csv")
     found = Course.find()
-    for note in export_scores(found, labs or [], form or "csv", out, students_of(found, section)):
+    among = students_of(found, section)
+    if form == "research":
+        from grader.show.research import write_research
+
+        chosen = [Lab.load(found, name) for name in labs or found.labs()]
+        try:
+            told = write_research(found, chosen, out, among)
+        except OSError as error:
+            raise GraderError(
+                f"{out} cannot be written: {error.strerror}. Choose another file with --out."
+            ) from None
+        typer.echo("\n".join([*told, f"Table: {out.resolve()}"]))
+        return
+    for note in export_scores(found, labs or [], form or "csv", out, among):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
 
@@ -518,7 +535,7 @@ def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool
             each.name,
             each.number,
             "" if each.before is None else f"{each.before:g}",
-            f"{each.after:g}",
+            "excused" if each.after is None else f"{each.after:g}",
         )
         for each in found
     ]

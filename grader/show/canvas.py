@@ -22,12 +22,22 @@ from urllib.parse import urljoin, urlsplit
 import requests
 
 from grader.book.gradebook import Gradebook
+from grader.book.statuses import by_student
 from grader.errors import GraderError
 from grader.files import printable
 from grader.people.students import number_in_id
 from grader.reference.lab import Lab
 from grader.show.export import see_that_nobody_shares
-from grader.show.standing import anew_in_words, collected, graded, handed_in_anew, in_words, standings
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    in_words,
+    scores_of,
+    standings,
+)
 
 TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
@@ -54,14 +64,14 @@ class Difference:
         name: what Canvas calls the student.
         number: Canvas's number of the student.
         before: the points that Canvas has, before its own deductions for lateness; None if it has none.
-        after: the score in the gradebook.
+        after: the score in the gradebook; None if this student is excused.
     """
 
     student: str
     name: str
     number: str
     before: float | None
-    after: float
+    after: float | None
 
 
 @dataclass(frozen=True)
@@ -160,8 +170,8 @@ class Canvas:
                 )
         return found
 
-    def enter(self, grades: Mapping[str, float]) -> None:
-        """Enters grades (number of a student -> points), and waits until Canvas has done so.
+    def enter(self, grades: Mapping[str, float | None]) -> None:
+        """Enters grades (number of a student -> points; None: excused), and waits until Canvas has done so.
 
         Raises:
             GraderError: Canvas refuses, fails, or takes longer than five minutes. Some of them may have been entered.
@@ -169,7 +179,9 @@ class Canvas:
         items = list(grades.items())
         for start in range(0, len(items), _BATCH):
             form = {
-                f"grade_data[{number}][posted_grade]": f"{score:.2f}"
+                f"grade_data[{number}][{'excuse' if score is None else 'posted_grade'}]": (
+                    "true" if score is None else f"{score:.2f}"
+                )
                 for number, score in items[start : start + _BATCH]
             }
             progress = self._json(
@@ -346,19 +358,26 @@ def differences(
     """
     with Gradebook.open(lab.course) as gradebook:
         entered, people = gradebook.results(lab, among), gradebook.people()
+        marks = by_student(gradebook.statuses(lab.name, among))
     results = graded(entered)
     there = [student for student in collected(lab) if among is None or student in among]
-    if not results:
+    stand = standings(entered, there, (), marks)
+    scores = {student: round(score, 2) for student, score in scores_of(results, stand).items()}
+    excused = {student: None for student, each in stand.items() if each is Standing.EXCUSED}
+    wanted = dict(sorted((scores | excused).items()))
+    waiting = {each.student for each in results if None in each.points.values()}
+    if not wanted:
         raise GraderError(
             f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
         )
-    numbers = {each.student: people[each.student].canvas or number_in_id(each.student) for each in results}
+    known = {student: people[student].canvas if student in people else "" for student in wanted}
+    numbers = {student: number or number_in_id(student) for student, number in known.items()}
     see_that_nobody_shares("Canvas", numbers)
     assignment = canvas.assignment()
     if assignment.points != lab.points:
-        there = "no" if assignment.points is None else f"{assignment.points:g}"
+        most = "no" if assignment.points is None else f"{assignment.points:g}"
         raise GraderError(
-            f"In Canvas, {assignment.name!r} has {there} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
+            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
         )
     if assignment.kind in ("pass_fail", "not_graded"):
         raise GraderError(
@@ -367,20 +386,20 @@ def differences(
     entries = canvas.submissions()
     found: list[Difference] = []
     left: dict[str, list[str]] = {}
-    for result in results:
-        entry = entries.get(numbers[result.student])
+    for student, after in wanted.items():
+        entry = entries.get(numbers[student])
         if entry is None:
-            left.setdefault("Canvas does not have them in this assignment", []).append(result.student)
-        elif None in result.points.values():
-            left.setdefault("They have answers that wait to be graded by hand", []).append(result.student)
+            left.setdefault("Canvas does not have them in this assignment", []).append(student)
+        elif student in waiting and stand[student] in (Standing.GRADED, Standing.UNREADABLE):
+            left.setdefault("They have answers that wait to be graded by hand", []).append(student)
         elif entry.excused:
-            left.setdefault("Canvas has them as excused", []).append(result.student)
-        elif entry.points is None or abs(entry.points - round(result.score, 2)) > 0.001:
-            after = round(result.score, 2)
-            found.append(Difference(result.student, entry.name, numbers[result.student], entry.points, after))
+            if after is not None:
+                left.setdefault("Canvas has them as excused", []).append(student)
+        elif after is None or entry.points is None or abs(entry.points - after) > 0.001:
+            found.append(Difference(student, entry.name, numbers[student], entry.points, after))
     notes = [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
     anew = handed_in_anew(lab, results)
-    ungraded = in_words(lab.name, standings(entered, there, ()))
+    ungraded = in_words(lab.name, stand)
     return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes]
 
 
@@ -402,5 +421,9 @@ def send(canvas: Canvas, found: Sequence[Difference]) -> list[str]:
 def _missing(found: Sequence[Difference], entries: Mapping[str, Entry]) -> Iterator[str]:
     for each in found:
         entry = entries.get(each.number)
-        if entry is None or entry.points is None or abs(entry.points - each.after) > 0.001:
+        if each.after is None:
+            there = entry is not None and entry.excused
+        else:
+            there = entry is not None and entry.points is not None and abs(entry.points - each.after) <= 0.001
+        if not there:
             yield each.student

@@ -20,6 +20,7 @@ import jinja2
 from course_utils.display import inline
 from grader.book.gradebook import Gradebook, Result, students_of
 from grader.book.requests import Request
+from grader.book.statuses import Marks, by_student
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.work import UNREADABLE, WORKING
@@ -35,15 +36,17 @@ FEW = 8
 NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
 MANY_MISCONCEPTIONS = 3
+TALK_TO = 5
+"""Of those who may need help, so many are named in the sentences at the top: more than anybody talks to in a week is no list to act on."""
 FIRST = 15
 """Of a long list, so many rows are open; the rest is folded."""
-_ENDED = {
+ENDED = {
     CRASHED: "crashed",
     TIMED_OUT: "timed out",
     OUT_OF_MEMORY: "ran out of memory",
     UNREADABLE: "could not be read",
 }
-"""What the submission did, by the state that it ended in."""
+"""What a submission did of which not everything was seen, by the state that it ended in."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,12 @@ class HeldMisconception:
 
 @dataclass(frozen=True)
 class NeedsHelp:
-    """A student to talk to, and why."""
+    """A student to talk to, why, and what to begin with."""
 
     student: str
     score: float | None
     reasons: tuple[str, ...]
+    say: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,13 @@ class Analysis:
             if result.marked_late
             else []
         )
-        return [*anew, *late, *(result.marker.notes if result.marker else ())]
+        decided = [f"Decided: {result.marks}."] if str(result.marks) else []
+        return [*decided, *anew, *late, *(result.marker.notes if result.marker else ())]
+
+    @property
+    def ended(self) -> list[Result]:
+        """Those that could not be read, or did not run to their end: not all of their work was seen, so they are not among the *graded*."""
+        return [result for result in self.results if result.marker and result.marker.state in ENDED]
 
     @property
     def shares(self) -> list[float]:
@@ -160,10 +170,11 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         enrolled = gradebook.roster() or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
         people = gradebook.people()
+        marks = by_student(gradebook.statuses(lab.name, among))
     names = {student: person.name for student, person in people.items() if person.name}
     there = [student for student in collected(lab) if among is None or student in among]
     results = graded(entered)
-    stand = standings(entered, there, students)
+    stand = standings(entered, there, students, marks)
     if not results:
         waiting = sum(each is Standing.COLLECTED for each in stand.values())
         told = f"{waiting} collected, none graded" if waiting else "nothing was collected"
@@ -175,7 +186,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         results,
         students,
         deadline,
-        collected=[student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN],
+        collected=there,
+        marks=marks,
         names=names,
         requests=requests,
         anew=handed_in_anew(lab, results),
@@ -236,6 +248,7 @@ def analyse(
     anew: Sequence[str] = (),
     sections: Mapping[str, str] | None = None,
     refused: Sequence[Refused] = (),
+    marks: Mapping[str, Marks] | None = None,
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -248,9 +261,10 @@ def analyse(
         anew: students who have handed in anew since they were graded.
         sections: student -> section, where known.
         refused: files that are in no student's folder, and why.
+        marks: student -> what was decided about this student in the lab.
     """
     open_requests = tuple(each for each in requests if not each.decided)
-    cells, stand = _names(lab), standings(results, collected, students)
+    cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
     return Analysis(
         lab.points,
         lab.points_of_cells,
@@ -320,7 +334,7 @@ def _follows(result: Result) -> list[tuple[str, str]]:
     return [(name, earlier) for name, _, earlier in parts]
 
 
-def _names(lab: Lab) -> dict[str, str]:
+def names_of_cells(lab: Lab) -> dict[str, str]:
     """Graded cell -> the name of its exercise; for a written answer, its own name."""
     graded = (cell for cell in lab.release().cells if nbgrader_of(cell).get("grade"))
     return {
@@ -365,8 +379,8 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
     found = []
     for result in results:
         reasons = []
-        if result.marker and result.marker.state in _ENDED:
-            reasons.append(f"the submission {_ENDED[result.marker.state]}")
+        if result.marker and result.marker.state in ENDED:
+            reasons.append(f"the submission {ENDED[result.marker.state]}")
         at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
@@ -376,8 +390,40 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         if count >= MANY_MISCONCEPTIONS:
             reasons.append(f"{count} misconceptions at once")
         if reasons:
-            found.append(NeedsHelp(result.student, result.score, tuple(reasons)))
+            found.append(
+                NeedsHelp(result.student, result.score, tuple(reasons), _to_begin_with(lab, names, result))
+            )
     return sorted(found, key=lambda one: (one.score or 0.0, one.student))
+
+
+def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
+    """What to talk about first with whoever has this result: what ended the run, else the first exercise without full points, with what
+    was recognised there.
+    """
+    state = result.marker.state if result.marker else ""
+    if state in ENDED:
+        return f"Run `grader doctor` on the file, and look together at why it {ENDED[state]}."
+    lost = (
+        cell
+        for cell, points in result.points.items()
+        if cell in names and points is not None and points < lab.points_of_cells[cell] - 0.005
+    )
+    first = min(lost, key=list(names).index, default=None)
+    if first is None:
+        return ""
+    name = names[first]
+    if name in result.untouched:
+        return f"Ask how far they read. `{name}` is the first exercise that is not begun."
+    known = {
+        (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
+    }
+    for text in result.marker.recognised if result.marker else ():
+        exercise, _, which = text.partition(": ")
+        if exercise == name and (entry := known.get((exercise, which))):
+            return f"Begin with `{name}`: {entry.title} Ask them to explain this: {entry.hint}"
+    return (
+        f"Begin with `{name}`, the first that is not right: ask what it should return, and for which input."
+    )
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -456,7 +502,7 @@ def summary(found: Analysis) -> list[str]:
                 f"{count} answer{'s' if count > 1 else ''} of {students} learner{'s' if students > 1 else ''}: {words}."
             )
     if found.needs_help:
-        lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
+        lines.append(whom_first([found.called(one.student) for one in found.needs_help]))
     if found.ungraded:
         lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
     if count := len(found.refused):
@@ -470,6 +516,13 @@ def summary(found: Analysis) -> list[str]:
             else "1 written answer is waiting to be graded by hand. Percentages are of the points without it."
         )
     return lines
+
+
+def whom_first(students: Sequence[str]) -> str:
+    """A sentence about whom to talk to first, of those who may need help (the worst first)."""
+    first, more = ", ".join(students[:TALK_TO]), len(students) - TALK_TO
+    stand = "stands" if more == 1 else "stand"
+    return f"Talk first to {first}{f'; {more} more {stand} out' if more > 0 else ''}. What to begin with is in the list below."
 
 
 def in_short(requests: Sequence[Request], lab: str = "", section: str | None = None) -> list[str]:
@@ -537,7 +590,7 @@ def _counted(words: Sequence[str]) -> Mapping[str, int]:
 
 def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
     """The same as a table with one row per student."""
-    names = _names(lab)
+    names = names_of_cells(lab)
     header = [
         "student",
         "name",

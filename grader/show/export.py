@@ -20,6 +20,7 @@ from pathlib import Path
 
 from grader.book.gradebook import Gradebook, Result
 from grader.book.lateness import late_in_words
+from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
@@ -32,6 +33,7 @@ from grader.show.standing import (
     graded,
     handed_in_anew,
     in_words,
+    scores_of,
     standings,
 )
 
@@ -51,7 +53,7 @@ def export(
     """
     chosen = [Lab.load(course, name) for name in labs]
     if form not in ("csv", "canvas", "moodle"):
-        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv.")
+        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv, research.")
     if form == "moodle" and len(chosen) != 1:
         raise GraderError(
             "A Moodle worksheet covers one assignment: name one lab, as in "
@@ -66,6 +68,7 @@ def export(
             every = chosen or [Lab.load(course, name) for name in course.labs()]
             entered = {lab.name: gradebook.results(lab, among) for lab in every}
             there = {lab.name: _among(collected(lab), among) for lab in every}
+            marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in every}
             people = {
                 student: person
                 for student, person in gradebook.people().items()
@@ -73,24 +76,28 @@ def export(
             }
             if form == "csv":
                 table = gradebook.table(there)
-        stand = {name: standings(found, there[name], people) for name, found in entered.items()}
+        stand = {name: standings(found, there[name], people, marks[name]) for name, found in entered.items()}
         results = {name: graded(found) for name, found in entered.items()}
+        scores = {name: scores_of(found, stand[name]) for name, found in results.items()}
         notes = [note for name, of_lab in stand.items() for note in in_words(name, of_lab)]
         outdated = _outdated({lab: results[lab.name] for lab in every})
         if form == "csv":
-            write_csv(file, _with_states(table, stand, among))
+            write_csv(file, _with_states(table, stand, scores, marks, among))
             return [*outdated, *notes]
-        results = {name: found for name, found in results.items() if found or chosen}
-        if not any(results.values()):
+        scores = {name: found for name, found in scores.items() if found or results[name] or chosen}
+        if not any(scores.values()):
             whose = "" if among is None else " of this section"
             raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
         if form == "canvas":
             people |= {
                 student: Person(student) for who in there.values() for student in who if student not in people
             }
-            return [*outdated, *notes, *_canvas(course, results, people, file)]
+            people |= {
+                student: Person(student) for who in marks.values() for student in who if student not in people
+            }
+            return [*outdated, *notes, *_canvas(course, scores, stand, people, file)]
         name = chosen[0].name
-        return [*outdated, *notes, *_moodle(chosen[0], results[name], stand[name], people, file)]
+        return [*outdated, *notes, *_moodle(chosen[0], scores[name], stand[name], people, file)]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
@@ -102,22 +109,35 @@ def _among(students: Collection[str], among: Collection[str] | None) -> frozense
 
 
 def _with_states(
-    table: list[list[str]], stand: Mapping[str, Mapping[str, Standing]], among: Collection[str] | None
+    table: list[list[str]],
+    stand: Mapping[str, Mapping[str, Standing]],
+    given: Mapping[str, Mapping[str, float]],
+    marks: Mapping[str, Mapping[str, Marks]],
+    among: Collection[str] | None,
 ) -> list[list[str]]:
-    """nbgrader's table with how each stands in a last column, and no score where nothing has been graded."""
+    """nbgrader's table with how each stands, what was deducted by decision, and which decision it was, in the last columns; and with no score where
+    there is none.
+    """
     heading, *rows = table
     lab, whose = heading.index("assignment"), heading.index("student_id")
-    scores = [heading.index(name) for name in ("raw_score", "late_submission_penalty", "score")]
-    found = [[*heading, "state"]]
+    raw, late, score = (heading.index(name) for name in ("raw_score", "late_submission_penalty", "score"))
+    found = [[*heading, "deducted", "state", "decision"]]
     for row in rows:
         if among is not None and row[whose] not in among:
             continue
-        state = stand.get(row[lab], {}).get(
-            row[whose], ""
-        )  # of a lab that the course does not have any more, nothing is known
-        if state is Standing.COLLECTED:
-            row = ["" if place in scores else cell for place, cell in enumerate(row)]
-        found.append([*row, str(state)])
+        # of a lab that the course does not have any more, nothing is known
+        state, decided = (
+            stand.get(row[lab], {}).get(row[whose]),
+            marks.get(row[lab], {}).get(row[whose], NONE),
+        )
+        row, deducted = [*row], ""
+        if state in (Standing.COLLECTED, Standing.EXCUSED):
+            row[raw] = row[late] = row[score] = ""
+        elif state is not None and decided.statuses:
+            left = float(row[score])
+            row[score] = str(given[row[lab]].get(row[whose], 0.0))
+            deducted = f"{left - float(row[score]):g}"
+        found.append([*row, deducted, str(state or ""), str(decided)])
     return found
 
 
@@ -130,11 +150,15 @@ def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
 
 
 def _canvas(
-    course: Course, results: dict[str, list[Result]], people: Mapping[str, Person], file: Path
+    course: Course,
+    scores: Mapping[str, Mapping[str, float]],
+    stand: Mapping[str, Mapping[str, Standing]],
+    people: Mapping[str, Person],
+    file: Path,
 ) -> list[str]:
-    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *results]
-    possible = [f"{Lab.load(course, name).points:g}" for name in results]
-    scores = {name: {result.student: result.score for result in found} for name, found in results.items()}
+    """Canvas's importer takes *EX* for excused (``lib/gradebook_importer.rb``), and leaves an empty cell as it is."""
+    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *scores]
+    possible = [f"{Lab.load(course, name).points:g}" for name in scores]
     numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
     see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
@@ -142,8 +166,9 @@ def _canvas(
         person = people[student]
         name = f"{person.last_name}, {person.first_name}" if person.name else student
         who = [name, number, "", student if person.name or not number else "", person.section]
-        earned = (of_lab.get(student) for of_lab in scores.values())
-        rows.append([*who, *("" if score is None else f"{score:.2f}" for score in earned)])
+        rows.append(
+            [*who, *(_canvas_cell(scores[lab].get(student), stand[lab].get(student)) for lab in scores)]
+        )
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
     return [
@@ -152,17 +177,23 @@ def _canvas(
     ] * bool(without)
 
 
+def _canvas_cell(score: float | None, standing: Standing | None) -> str:
+    if standing is Standing.EXCUSED:
+        return "EX"
+    return "" if score is None else f"{score:.2f}"
+
+
 def _moodle(
     lab: Lab,
-    results: Sequence[Result],
+    earned: Mapping[str, float],
     stand: Mapping[str, Standing],
     people: Mapping[str, Person],
     file: Path,
 ) -> list[str]:
-    """Moodle's importer leaves alone whoever has no grade here, and does not read the column *Status*, as in its own worksheets."""
+    """Moodle's importer leaves alone whoever has no grade here, as who is excused, and does not read the column *Status*, as in its own worksheets."""
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
     here = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
-    scores = {result.student: f"{result.score:.2f}" for result in results}
+    scores = {student: f"{score:.2f}" for student, score in earned.items()}
     numbers = moodle_numbers(lab, here)
     see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []

@@ -231,6 +231,7 @@ class _Pages:
             sorted(result.comments.items()),
             result.penalty,
             result.marked_late,
+            str(result.marks),
         )
         asked = (result.submission, result.requests, self.lines.get(result.student))
         parts = [
@@ -257,7 +258,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
     Requests to look again and the rubric's ``lines`` (cell -> lines) are put there, too.
 
-    Returns: ``score``, ``max_score``, ``late_penalty``, ``marked_late`` and ``submission``.
+    Returns: ``score``, ``max_score``, ``late_penalty``, ``deducted`` and ``decided``, ``marked_late`` and ``submission``.
     """
     most = 0.0
     for cell in notebook.cells:
@@ -274,6 +275,8 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
         "score": result.score,
         "max_score": most,
         "late_penalty": result.penalty,
+        "deducted": result.deducted,
+        "decided": str(result.marks),
         "marked_late": result.marked_late,
         "submission": result.submission,
     }

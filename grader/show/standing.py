@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from grader.book.gradebook import Gradebook, Result
+from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
 from grader.grade.resume import fingerprint_of_submission
 from grader.grade.work import UNREADABLE
@@ -18,21 +19,33 @@ from grader.reference.lab import Lab
 
 
 class Standing(StrEnum):
-    """How somebody stands in a lab. What is unreadable has been graded, with 0 points unless a person gives some."""
+    """How somebody stands in a lab. What is unreadable has been graded, with 0 points unless a person gives some. *Excused* and *zero* are what an
+    instructor has decided, whatever was handed in: no score, and a score of 0.
+    """
 
     NOT_HANDED_IN = "not handed in"
     COLLECTED = "collected, not graded yet"
     GRADED = "graded"
     UNREADABLE = UNREADABLE
+    EXCUSED = "excused"
+    ZERO = "zero"
+
+    @property
+    def has_score(self) -> bool:
+        """Whether there is a score, be it 0."""
+        return self in (Standing.GRADED, Standing.UNREADABLE, Standing.ZERO)
 
 
-def standing_of(result: Result | None, collected: bool) -> Standing:
+def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> Standing:
     """How somebody stands in a lab.
 
     Args:
         result: what the gradebook says; None if it says nothing.
         collected: whether there is work, see :func:`collected`.
+        marks: what was decided about this student in the lab.
     """
+    if marks.zeroed or marks.excused:
+        return Standing.ZERO if marks.zeroed else Standing.EXCUSED
     if result is None:
         return Standing.COLLECTED if collected else Standing.NOT_HANDED_IN
     if result.marker is None and not any(points is not None for points in result.points.values()):
@@ -48,17 +61,34 @@ def collected(lab: Lab) -> frozenset[str]:
 
 
 def graded(results: Iterable[Result]) -> list[Result]:
-    """The results that have been graded; what is unreadable counts, too."""
+    """The results that have been graded, whatever was decided about them; what is unreadable counts, too."""
     return [result for result in results if standing_of(result, True) is not Standing.COLLECTED]
 
 
 def standings(
-    results: Iterable[Result], collected: Collection[str], students: Iterable[str]
+    results: Iterable[Result],
+    collected: Collection[str],
+    students: Iterable[str],
+    marks: Mapping[str, Marks] | None = None,
 ) -> dict[str, Standing]:
-    """Student -> how each stands in a lab: of these students, and of whoever else there is a result or work of."""
+    """Student -> how each stands in a lab: of these students, and of whoever else there is a result, work or a decision of.
+
+    Args:
+        marks: student -> what was decided about this student in the lab.
+    """
     found = {result.student: result for result in results}
-    everybody = sorted({*students, *found, *collected})
-    return {student: standing_of(found.get(student), student in collected) for student in everybody}
+    marks = marks or {}
+    everybody = sorted({*students, *found, *collected, *marks})
+    return {
+        student: standing_of(found.get(student), student in collected, marks.get(student, NONE))
+        for student in everybody
+    }
+
+
+def scores_of(results: Iterable[Result], standings: Mapping[str, Standing]) -> dict[str, float]:
+    """Student -> score, of everybody who has one."""
+    earned = {result.student: result.score for result in results}
+    return {student: earned.get(student, 0.0) for student, each in standings.items() if each.has_score}
 
 
 def in_words(lab: str, standings: Mapping[str, Standing]) -> list[str]:
@@ -112,15 +142,16 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     with Gradebook.open(course) as gradebook:
         people = gradebook.roster()
         results = {name: gradebook.results(Lab.load(course, name)) for name in course.labs()}
+        marks = {name: by_student(gradebook.statuses(name)) for name in course.labs()}
     there = {name: collected(Lab.load(course, name)) for name in course.labs()}
     if not people:
         raise CourseError(
             "Nobody is on the roster. Export the class list from your LMS, and run `grader roster import FILE`."
         )
-    scores = {name: {result.student: result.score for result in found} for name, found in results.items()}
-    stand = {name: standings(found, there[name], people) for name, found in results.items()}
+    stand = {name: standings(found, there[name], people, marks[name]) for name, found in results.items()}
+    scores = {name: scores_of(found, stand[name]) for name, found in results.items()}
     among = people if section is None else in_section(people.values(), section)
-    labs = [name for name in course.labs() if scores[name] or there[name]]
+    labs = [name for name in course.labs() if scores[name] or there[name] or marks[name]]
     anew = {
         name: handed_in_anew(
             Lab.load(course, name), (each for each in results[name] if each.student in among)
@@ -153,9 +184,10 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
 
 def _state(standing: Standing, score: float, anew: bool) -> str:
     """A score, with a note if it is that of earlier work or of what could not be read; else whether there is work."""
-    if standing in (Standing.NOT_HANDED_IN, Standing.COLLECTED):
-        return "collected" if standing is Standing.COLLECTED else ""
+    if not standing.has_score:
+        return {Standing.COLLECTED: "collected", Standing.EXCUSED: "excused"}.get(standing, "")
     notes = [
+        *(["zero"] if standing is Standing.ZERO else []),
         *(["unreadable"] if standing is Standing.UNREADABLE else []),
         *(["handed in anew"] if anew else []),
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,11 +18,13 @@ import jinja2
 from course_utils.display import inline
 from grader.book.gradebook import Gradebook, Result, students_of
 from grader.book.requests import Request
+from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
 from grader.show.class_report import (
+    ENDED,
     FIRST,
     NEEDS_HELP_BELOW,
     default_page,
@@ -30,6 +32,7 @@ from grader.show.class_report import (
     percent,
     share_of,
     title_of,
+    whom_first,
     write_page,
 )
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
@@ -43,8 +46,8 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read,
-    ``waiting`` work that is not graded yet, and ``anew`` what is newer than its grade.
+    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read and ran to its end,
+    ``waiting`` work that is not graded yet, ``excused`` whom an instructor has excused, and ``anew`` what is newer than its grade.
     """
 
     name: str
@@ -55,6 +58,9 @@ class LabFacts:
     mean: float | None
     anew: int = 0
     unreadable: int = 0
+    excused: int = 0
+    ended: int = 0
+    """Submissions that crashed, or ran out of time or memory."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +91,18 @@ class StudentFacts:
         return [share for share in self.shares if share is not None]
 
     @property
+    def excused(self) -> int:
+        """How many labs an instructor has excused this student from."""
+        return sum(each is Standing.EXCUSED for each in self.states)
+
+    @property
     def handed_in(self) -> int:
         return len(self.earned) + sum(self.waiting)
 
     @property
     def mean(self) -> float | None:
-        """Mean share over the labs, where what was not handed in counts as 0 and what waits does not count. None if everything waits."""
-        count = len(self.shares) - sum(self.waiting)
+        """Mean share over the labs, where what was not handed in counts as 0, and what waits or is excused does not count. None if nothing counts."""
+        count = len(self.shares) - sum(self.waiting) - self.excused
         return sum(self.earned) / count if count else None
 
     @property
@@ -103,8 +114,9 @@ class StudentFacts:
     @property
     def reasons(self) -> tuple[str, ...]:
         found = []
-        if self.expected and len(self.shares) - self.handed_in >= _MANY_MISSING:
-            found.append(f"handed in {self.handed_in} of {len(self.shares)}")
+        asked = len(self.shares) - self.excused
+        if self.expected and asked - self.handed_in >= _MANY_MISSING:
+            found.append(f"handed in {self.handed_in} of {asked}")
         if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
             found.append(f"{percent(statistics.fmean(self.earned))} of the points of what was handed in")
         if self.change is not None and self.change <= -_FALL:
@@ -136,13 +148,39 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page. ``requests``: open ones, about all labs."""
+    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint."""
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
     misconceptions: tuple[Lasting, ...]
     people: Mapping[str, Person]
     requests: tuple[Request, ...]
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    def to_begin_with(self, one: StudentFacts) -> str:
+        """What to talk about first with a student who stands out."""
+        missing = [
+            lab for lab, state in zip(self.labs, one.states, strict=True) if state is Standing.NOT_HANDED_IN
+        ]
+        if not one.handed_in:
+            return "Ask whether they are still in the course. If not: `grader roster remove`; if so, agree on one lab and a day for it."
+        if len(missing) >= _MANY_MISSING:
+            last = max(place for place, state in enumerate(one.states) if state is not Standing.NOT_HANDED_IN)
+            since = (
+                f"Nothing came after {self.labs[last].title}"
+                if last + 1 < len(self.labs)
+                else f"{missing[-1].title} is missing"
+            )
+            return f"{since}: ask what got in the way, and agree on one lab to hand in next, with `grader extend`."
+        scored = [
+            (share, lab.title) for share, lab in zip(one.shares, self.labs, strict=True) if share is not None
+        ]
+        if one.change is not None and one.change <= -_FALL:
+            return f"{scored[-1][1]} went worse than the labs before: ask what was different, and look at its feedback page together."
+        for title in one.again:
+            return f"Ask them to explain this: {self.hints.get(title, title)}"
+        share, weakest = min(scored)
+        return f"{weakest} went worst ({percent(share)}): look at its feedback page together, beginning with the first exercise that is not right."
 
     def called(self, student: str) -> str:
         """The name with the id, or the id alone."""
@@ -175,6 +213,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         deadlines = {lab.name: gradebook.deadline(lab) for lab in labs}
         people, listed = gradebook.people(), gradebook.roster()
         requests = gradebook.requests(among=among)
+        marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in labs}
     there = {
         lab.name: {each.student for each in entered[lab.name]}
         | {student for student in collected(lab) if among is None or student in among}
@@ -192,7 +231,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
     of_these = {lab.name: there[lab.name] for lab, _ in results}
-    found = analyse(results, of_these, listed or people, people, among, requests, anew)
+    found = analyse(results, of_these, listed or people, people, among, requests, anew, marks)
     page = page or default_page(course, "term", section)
     more = {"misconceptions": rows_of_misconceptions(found)}
     return page, *write_page(page, as_html(found, section), as_rows(found), more)
@@ -206,6 +245,7 @@ def analyse(
     among: Collection[str] | None = None,
     requests: Sequence[Request] = (),
     anew: Mapping[str, int] | None = None,
+    marks: Mapping[str, Mapping[str, Marks]] | None = None,
 ) -> Term:
     """The facts about a term.
 
@@ -216,11 +256,16 @@ def analyse(
         among: only these students; None: everybody.
         requests: to look again, open and decided.
         anew: lab -> how many have handed in anew since they were graded.
+        marks: lab -> student -> what was decided about this student there.
     """
     of_lab = {lab.name: {one.student: one for one in found} for lab, found in results}
-    shares = {
-        lab.name: {one.student: share_of(one, lab.points_of_cells) for one in found} for lab, found in results
-    }
+    decided = {lab.name: (marks or {}).get(lab.name, {}) for lab, _ in results}
+    shares: dict[str, dict[str, float]] = {}
+    for lab, found in results:
+        zero = {student: 0.0 for student, each in decided[lab.name].items() if each.zeroed}
+        earned = {one.student: share_of(one, lab.points_of_cells) for one in found} | zero
+        excused = {student for student, each in decided[lab.name].items() if each.excused}
+        shares[lab.name] = {student: share for student, share in earned.items() if student not in excused}
     everybody = {*expected, *(student for those in shares.values() for student in those)}
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
@@ -230,7 +275,11 @@ def analyse(
             student,
             tuple(shares[lab.name].get(student) for lab, _ in results),
             tuple(
-                standing_of(of_lab[lab.name].get(student), student in collected[lab.name])
+                standing_of(
+                    of_lab[lab.name].get(student),
+                    student in collected[lab.name],
+                    decided[lab.name].get(student, NONE),
+                )
                 for lab, _ in results
             ),
             tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
@@ -238,18 +287,32 @@ def analyse(
         )
         for student in everybody
     ]
+    graded_here = {
+        lab.name: {each.student for each in students if each.states[place] is Standing.GRADED}
+        for place, (lab, _) in enumerate(results)
+    }
+    ended = {
+        lab.name: sum(
+            bool(one.marker) and one.marker.state in ENDED and one.student in graded_here[lab.name]
+            for one in found
+        )
+        for lab, found in results
+    }
     facts = [
         LabFacts(
             lab.name,
             title_of(lab),
-            sum(each.states[place] is Standing.GRADED for each in students),
+            sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students)
+            - ended[lab.name],
             sum(each.waiting[place] for each in students),
             sum(
                 each.student in expected and each.states[place] is Standing.NOT_HANDED_IN for each in students
             ),
-            statistics.fmean(shares[lab.name].values()) if found else None,
+            statistics.fmean(shares[lab.name].values()) if shares[lab.name] else None,
             (anew or {}).get(lab.name, 0),
             sum(each.states[place] is Standing.UNREADABLE for each in students),
+            sum(each.states[place] is Standing.EXCUSED for each in students),
+            ended[lab.name],
         )
         for place, (lab, found) in enumerate(results)
     ]
@@ -266,6 +329,7 @@ def analyse(
         tuple(lasting),
         people,
         tuple(each for each in requests if not each.decided),
+        {entry.title: entry.hint for lab, _ in results for of in lab.misconceptions.values() for entry in of},
     )
 
 
@@ -340,10 +404,8 @@ def summary(found: Term) -> list[str]:
         hard = min(with_mean, key=lambda lab: lab.mean)
         hardest = ", the hardest so far" if len(with_mean) > 1 else ""
         lines.append(f"{hard.title}: {percent(hard.mean)} on average{hardest}.")
-    if count := len(found.needs_help):
-        lines.append(
-            f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
-        )
+    if found.needs_help:
+        lines.append(whom_first([found.called(one.student) for one in found.needs_help]))
     held = next((one for one in found.misconceptions if one.longest), None)
     if held:
         many = f"{held.held_so_long} student{'' if held.held_so_long == 1 else 's'}"
@@ -376,6 +438,8 @@ def in_words(student: StudentFacts) -> str:
         Standing.NOT_HANDED_IN: "nothing",
         Standing.COLLECTED: "not graded yet",
         Standing.UNREADABLE: "unreadable",
+        Standing.EXCUSED: "excused",
+        Standing.ZERO: "zero, by decision",
     }
     return ", ".join(
         words.get(state) or percent(share or 0.0)
@@ -400,6 +464,7 @@ def as_rows(found: Term) -> list[list[str]]:
             "held again",
             "why",
             *states,
+            "what to begin with",
         ]
     ]
     for each in found.students:
@@ -409,7 +474,17 @@ def as_rows(found: Term) -> list[list[str]]:
         who = [each.student, person.name, person.section]
         mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
         counts = [str(each.handed_in), str(len(each.shares)), mean, change]
-        rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons), *each.states])
+        rows.append(
+            [
+                *who,
+                *scores,
+                *counts,
+                " ".join(each.again),
+                "; ".join(each.reasons),
+                *each.states,
+                found.to_begin_with(each) if each.reasons else "",
+            ]
+        )
     return rows
 
 

@@ -130,7 +130,28 @@ def test_who_needs_help_and_why(lab):
     assert set(reasons) == {"half", "empty", "late-crash", "confused"}
     assert "less than 50 %" in reasons["half"] and reasons["empty"] == "nothing was attempted"
     assert "crashed" in reasons["late-crash"] and "3 misconceptions" in reasons["confused"]
+    say = {one.student: one.say for one in found.needs_help}
+    assert names[len(names) // 3] in say["half"] and names[0] in say["empty"] and "not begun" in say["empty"]
+    assert "grader doctor" in say["late-crash"]
+    assert [each.student for each in found.ended] == ["late-crash"]
     assert found.missing == ("nowhere",)
+    assert "<dt>graded</dt><dd>4</dd>" in as_html(lab, found) and "<dt>crashed</dt><dd>1</dd>" in as_html(
+        lab, found
+    )
+
+
+def test_whoever_holds_a_misconception_is_asked_about_its_hint(lab):
+    entry = next(one for entries in lab.misconceptions.values() for one in entries)
+    rest = {name: 1.0 for name in exercises(lab) if name != entry.exercise}
+    held = (f"{entry.exercise}: {entry.name}", "c: d", "e: f")
+    (one,) = analyse(lab, [result(lab, "a", rest, recognised=held)], []).needs_help
+    assert one.say == f"Begin with `{entry.exercise}`: {entry.title} Ask them to explain this: {entry.hint}"
+
+
+def test_of_many_who_may_need_help_a_few_are_named_and_the_rest_counted(lab):
+    found = analyse(lab, [result(lab, f"s{number}", {}) for number in range(9)], [])
+    told = next(line for line in summary(found) if "Talk first" in line)
+    assert "s0, s1, s2, s3, s4; 4 more stand out" in told
 
 
 def test_points_by_hand_that_are_missing_are_counted_and_said(lab):

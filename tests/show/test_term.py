@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -91,6 +92,11 @@ def test_who_needs_help_why_and_in_which_order(labs):
     assert list(reasons(found)) == ["gone", "weak", "rare", "falls"]
     assert reasons(found)["gone"] == "handed in 0 of 4" and reasons(found)["rare"] == "handed in 2 of 4"
     assert "40 %" in reasons(found)["weak"] and "57 points of 100 below" in reasons(found)["falls"]
+    say = {one.student: found.to_begin_with(one) for one in found.needs_help}
+    assert "still in the course" in say["gone"] and "is missing: ask what got in the way" in say["rare"]
+    assert say["weak"].startswith("Lab 00") and say["falls"].startswith("Lab 03")
+    assert "Talk first to gone, weak, rare, falls. What to begin with is in the list below." in summary(found)
+    assert [row[-1] for row in as_rows(found)[1:]] == [say.get(one.student, "") for one in found.students]
     assert [lab.missing for lab in found.labs] == [1, 2, 3, 1]
     assert found.labs[1].title == f"Lab 01: {labs[FOUR[1]].settings['title']}"
 
@@ -100,6 +106,15 @@ def test_a_stranger_is_shown_and_is_not_missing_in_other_labs(labs):
     assert [each.student for each in found.students] == ["a", "b", "stranger"]
     assert [lab.missing for lab in found.labs] == [1] * 4
     assert list(reasons(found)) == ["b"]  # nobody expects more of a stranger, or of somebody who has left
+
+
+def test_what_crashed_is_not_among_the_graded(labs):
+    lab = labs[FOUR[0]]
+    crashed = result(lab, "a", 0.5)
+    crashed = replace(crashed, marker=replace(crashed.marker, state="crashed"))
+    found = analyse([(lab, [crashed, result(lab, "b", 1.0)])], {lab.name: {"a", "b"}}, ["a", "b"], {})
+    assert (found.labs[0].graded, found.labs[0].ended, found.labs[0].mean) == (1, 1, 0.75)
+    assert 'data-of="not run to the end">1</td>' in as_html(found)
 
 
 def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
@@ -129,6 +144,8 @@ def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
     (one,) = found.misconceptions
     assert (one.title, one.labs, one.students, one.met, one.again) == (SHARED, FOUR[1:3], 4, 2, 1)
     assert reasons(found) == {"keeps": f"again: {SHARED}"}
+    assert found.to_begin_with(found.needs_help[0]).startswith("Ask them to explain this: ")
+    assert SHARED not in found.to_begin_with(found.needs_help[0])  # its hint
     assert (
         f"Held longest: {SHARED} From lab 01 to lab 02, by 1 student. Of the 2 who met it again, 1 still held it."
         in summary(found)
