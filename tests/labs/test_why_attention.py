@@ -330,7 +330,11 @@ def test_each_probe_is_nearest_to_station_in_its_own_sentence_and_a_plain_averag
     assert (story["probes"] @ story["stations"].T).argmax(axis=1).tolist() == [0, 1, 2, 3, 4]
     (_, many, lead), attention = *story["plain_average"](), story["found"]("", list(story["stations"]))
     assert many == attention[1] == "5 of 5" and float(lead) > float(attention[2])
-    for control, count in [("backwards", "5 of 5"), ("other_probes", "5 of 5"), ("without_sentence", "0 of 5")]:
+    for control, count in [
+        ("backwards", "5 of 5"),
+        ("other_probes", "5 of 5"),
+        ("without_sentence", "0 of 5"),
+    ]:
         assert story[control]()[0][1] == count
 
 
