@@ -14,41 +14,24 @@
 # %% [markdown]
 # # Lab 00: start here
 #
-# Every lab of the course works in the same way. You learn how by doing a small one: you write the **softmax**, the function that
-# turns scores into probabilities. Every Transformer uses it in every layer, so you will meet it again.
+# Every lab works in the same way. You learn how by doing a small one: you write the **softmax**, which turns scores into probabilities.
+# Every Transformer uses it in every layer, also the one that you will build and train to translate.
 #
 # **After this lab you can**
 #
-# - run a notebook, restart it, and say what is saved and what is lost;
+# - run a notebook, restart it, and say what is saved;
 # - read what a check tells you, and use it to fix your code;
 # - explain why *exp*, and not plain division, turns scores into probabilities;
 # - write a softmax that works along any axis and never overflows;
 # - validate a lab and hand it in.
 #
 # **You need** Python functions, and a first idea of NumPy arrays. **Time:** about 30 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, begin at section 2: the core path is
+# sections 2 to 6, about 20 minutes.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
 # | 1 | `softmax` | ●●○○○ | ●●●●● | 8 | 5 |
-#
-# If you know notebooks, begin at section 2: the core path is sections 2 to 6, about 20 minutes.
-
-# %% [markdown]
-# ## What this course is about
-#
-# A **Transformer** is a neural network that reads a whole sequence at once: words, pieces of an image, the notes of a tune. In each
-# layer every position looks at all others, decides how much each of them matters, and mixes what it finds into its own numbers. This
-# looking is called *attention*. Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)) built a translator from nothing but attention
-# and small networks between its layers. The models that chat, translate, search and write code today are its descendants.
-#
-# You build one, from the softmax in this lab to a translator that you train yourself:
-#
-# | labs | what you can do afterwards |
-# |---|---|
-# | 01 to 04 | say why attention was invented, write it yourself, with many heads and with positions, and look into a real model |
-# | 05 and 06 | put the whole Transformer together, in PyTorch and in Keras, and train it to translate |
-# | 07 to 12 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
 
 # %% [markdown]
 # ## 1. How a lab works
@@ -171,7 +154,8 @@ predict("start_here.plus")
 rows = [[name, *(f"{share:.3f}" for share in shifted / shifted.sum())]
         for name, shifted in [("scores", scores), ("scores plus 100", scores + 100)]]
 show_table(["divided by their sum", *words], rows)
-measured("start_here.plus")
+even = (scores + 100) / (scores + 100).sum()
+measured("start_here.plus", shown=np.ptp(even) < 0.01)
 
 # %% [markdown]
 # Plain division will not do.
@@ -245,14 +229,16 @@ predict("start_here.overflow")
 
 # %% tags=["skip-grading"]
 print("largest float:", np.finfo(float).max)
-rows = []
+rows, largest_right = [], 0.0
 with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
     for size in (10.0, 700.0, 710.0, 1000.0):
         powers = np.exp(np.array([size, size - 1]))
         rows.append([f"{size:.0f} and {size - 1:.0f}", str(powers),
                      str(powers / powers.sum())])
+        if np.isfinite(powers / powers.sum()).all():
+            largest_right = size
 show_table(["scores", "exp", "softmax"], rows)
-measured("start_here.overflow")
+measured("start_here.overflow", shown=700 <= largest_right < 1000)
 
 # %% [markdown]
 # Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
@@ -297,12 +283,14 @@ predict("start_here.rows")
 # %% tags=["skip-grading"]
 try:
     points / points.sum(axis=1)
+    refused = False
 except ValueError as error:
+    refused = True
     print("without keepdims:", error)
 
 print("\nshape with keepdims:", points.sum(axis=1, keepdims=True).shape)
 print(points / points.sum(axis=1, keepdims=True))
-measured("start_here.rows")
+measured("start_here.rows", shown=refused)
 
 # %% [markdown]
 # NumPy aligns shapes from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`
@@ -455,7 +443,7 @@ show_figure(
     "all the probability. At temperature 1 the bars fall by the same factor from word "
     "to word. At 20 all four are nearly equal.",
 )
-measured("start_here.temperature")
+measured("start_here.temperature", shown=np.ptp(softmax(scores / 20)) < 0.05)
 
 # %% [markdown]
 # **What to notice:** from left to right, the scores and their order are the same, but the proportions change. A low temperature comes close
@@ -498,6 +486,22 @@ print("largest difference to torch.softmax:", difference)
 #
 # **What happens in grading.** Your functions are run once more, on the same cases with different numbers. There are no hidden tests. Printed
 # text, warnings, extra cells and personal style cost nothing. Check cells are replaced with fresh ones, so changing them has no effect.
+
+# %% [markdown]
+# ### What comes next
+#
+# A **Transformer** is a neural network that reads a whole sequence at once: words, pieces of an image, the notes of a tune. In each
+# layer every position looks at all others, decides how much each of them matters, and mixes what it finds into its own numbers. This
+# looking is called *attention*. Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)) built a translator from nothing but attention
+# and small networks between its layers. The models that chat, translate, search and write code today are its descendants.
+#
+# You build one in this course, from the softmax that you have just written to a translator that you train yourself:
+#
+# | labs | what you can do afterwards |
+# |---|---|
+# | 01 to 04 | say why attention was invented, write it yourself, with many heads and with positions, and look into a real model |
+# | 05 and 06 | put the whole Transformer together, in PyTorch and in Keras, and train it to translate |
+# | 07 to 12 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

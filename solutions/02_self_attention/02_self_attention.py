@@ -14,24 +14,20 @@
 # %% [markdown]
 # # Lab 02: self-attention
 #
-# *Jane visite l'Afrique en septembre.* What does the word *l'Afrique* mean here? A continent, yes. But in this sentence it is
-# also the goal of a visit, and the visit is in September. A reader learns that from the other words. **Self-attention** is how a network
-# does it: each word looks at all the others, decides how much each of them matters, and takes a weighted average of what they have to say.
-#
-# You write all of it in NumPy, and then your code runs with trained weights.
+# *Jane visite l'Afrique en septembre.* What does *l'Afrique* mean here? A continent, and also the goal of a visit, in September: the other
+# words say so. **Self-attention** is how a network hears them. You write it in NumPy; then it runs with trained weights.
 #
 # **After this lab you can**
 #
 # - explain query, key and value as a soft dictionary look-up;
-# - compute attention for one word by hand, and for a whole batch with three matrix products;
-# - say why the scores are divided by $\sqrt{d_k}$, and show it with a measurement;
-# - build padding and causal masks, combine them, and apply them in the right place;
-# - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
+# - compute attention for one word, and for a batch;
+# - say why scores are divided by $\sqrt{d_k}$;
+# - build padding and causal masks;
+# - tell self-attention, causal attention and cross-attention apart.
 #
-# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is sections 1 to 5 with
-# exercises 1 to 3, about 50 minutes, and 5 for the review quiz. Section 5 asks for no code: there your attention runs with learned weights.
-# Do sections 6 and 7, the masks and the three kinds of attention, before lab 05, which needs them.
+# **You need** lab 00. **Time:** about 95 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is sections 1 to 5 with exercises 1 to 3, about 50 minutes, and 5 for the review quiz. Do sections 6 and 7
+# before lab 05; a break comes before them.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -54,9 +50,7 @@ from course_utils.maths import softmax
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# This is where the course is going: the Transformer, which translates a sentence word by word. Do not read all of it now. The three boxes with
-# thick frames have one thing at their heart, and that is what you build in this lab. They fill in when you
-# have given it several heads, in lab 03.
+# This is the Transformer, where the course is going. What is at the heart of the boxes with thick frames is what you build now.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -311,7 +305,8 @@ show_figure(
     alt="Bar chart: l'Afrique gives most of its attention to visite, some to "
     "septembre, little to the other words.",
 )
-measured("self_attention.africa")
+measured("self_attention.africa",
+         shown=words[attention_of_africa.argmax()] == "visite")
 
 # %% [markdown]
 # Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for *season*, nearly
@@ -385,10 +380,29 @@ show_figure(
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled "
     "scores stay at 1. Right: the gradient of the unscaled softmax falls with d_k; "
     "the scaled one stays level.")
-measured("self_attention.saturated")
+unscaled = slopes["not scaled"]
+measured("self_attention.saturated", shown=unscaled[-1] < unscaled[2] / 4)
 
 # %% [markdown]
 # So the division is not there to keep gradients from *exploding*. It keeps the softmax out of the region where they *vanish*.
+#
+# Why the square root? Dividing by $d_k$ itself keeps the gradient large, too. But look at what is left to choose by: the largest of the eight
+# shares, on average, and 1/8 = 0.125 is no choice at all.
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(0)
+rows = []
+for d_k in (16, 256, 1024):
+    dots = np.einsum("bd,bnd->bn", rng.standard_normal((500, d_k)),
+                     rng.standard_normal((500, 8, d_k)))
+    for name, by in {"1": 1, "√d_k": np.sqrt(d_k), "d_k": d_k}.items():
+        rows.append([f"d_k = {d_k}, divided by {name}",
+                     f"{mean_gradient(dots / by):.4f}",
+                     f"{softmax(dots / by).max(axis=1).mean():.3f}"])
+show_table(["", "gradient", "largest share"], rows)
+
+# %% [markdown]
+# Only the square root keeps both as they are, however long the vectors get. Section 5 ends with the question that counts: does it matter in training?
 #
 # Move the slider. At the top: five scores that grow with $\sqrt{d_k}$, as dot products do. Below: the same five, divided by $\sqrt{d_k}$.
 
@@ -521,8 +535,9 @@ order = [3, 0, 4, 2, 1]
 shuffled, _ = scaled_dot_product_attention(
     *project_qkv(jane[order], w_query, w_key, w_value)
 )
-print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
-measured("self_attention.shuffled")
+moved_along = np.allclose(shuffled, output[order])
+print("shuffled words, shuffled outputs:", moved_along)
+measured("self_attention.shuffled", shown=moved_along)
 
 # %% [markdown]
 # Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them
@@ -544,7 +559,8 @@ show_table(
 )
 scores = jane @ jane.T
 print("score of Jane for visite:", scores[0, 1], "  of visite for Jane:", scores[1, 0])
-measured("self_attention.bare")
+measured("self_attention.bare",
+         shown=(bare.argmax(axis=1) == np.arange(5)).sum() >= 4)
 
 # %% [markdown]
 # Bare vectors can only find what is *like* them, and the score is the same both ways. With projections a word looks for what it *needs*:
@@ -591,9 +607,15 @@ def seconds(work, repeats: int = 3) -> float:
         times.append(time.perf_counter() - start)
     return min(times)
 
-
+# %% tags=["skip-grading"]
 loop = seconds(lambda: [attend_one_word(long_text, i, *projections)
                         for i in range(512)])
+def sharing_the_projections() -> list[np.ndarray]:
+    q, k, v = project_qkv(long_text, *projections)
+    return [scaled_dot_product_attention(q[i : i + 1], k, v)[0] for i in range(512)]
+
+
+shared = seconds(sharing_the_projections)
 product = seconds(lambda: scaled_dot_product_attention(
     *project_qkv(long_text, *projections)))
 one_by_one = np.array([attend_one_word(long_text, i, *projections)[0]
@@ -602,18 +624,19 @@ at_once, _ = scaled_dot_product_attention(*project_qkv(long_text, *projections))
 print("equal:", np.allclose(one_by_one, at_once))
 show_table(["512 words", "ms", "times faster"], [
     ["one at a time", f"{1000 * loop:.1f}", ""],
+    ["one at a time, projected once", f"{1000 * shared:.1f}", f"{loop / shared:.0f}"],
     ["all at once", f"{1000 * product:.1f}", f"{loop / product:.0f}"],
 ])
 
 # %% [markdown]
-# The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
-# for anything else: that is why attention trains so well on parallel hardware.
+# The loop projects the keys and values again for every word. The middle row shows how much of the difference is due to that; what is left between it and
+# the last row is the gain of one large product over many small ones. No word has to wait for another, and parallel hardware can use that.
 #
 # ## 5. The payoff: your attention, with weights that were learned
 #
 # So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
-# order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to
-# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. What comes back from attention has ten
+# order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise: the name has to be
+# *looked up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. What comes back from attention has ten
 # entries, one for each digit, and counts as the logits. Every five steps **your** attention reads the book that is printed below,
 # with the matrices of that moment, and its weights are kept. The cell that makes the books is folded; it only draws names and digits.
 
@@ -699,16 +722,17 @@ show_table(["step", "loss", "right, of the batch"], rows)
 
 # %% [markdown]
 # Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen. The last word, which asks, attends to the eight pairs.
-# Next to it are two baselines that any method has to beat: a guess, and the average over all pairs without looking at the names.
+# Next to it are two baselines that any method has to beat: always the same digit, and the digit that is most frequent in the book.
 
 # %% tags=["skip-grading"]
 learned = [matrix.detach().numpy() for matrix in matrices]
 x, y = telephone_books(2000, np.random.default_rng(5))  # books that nobody has seen
 output, weights = look_up(x[:, -1:], x[:, :-1], learned)
-uniform = (x[:, :-1] @ learned[2]).mean(axis=1)
+most_frequent = x[:, :-1, NAMES:].sum(axis=1).argmax(-1)
+looked_up = (output[:, 0].argmax(-1) == y).mean()
 show_table(["new books", "right"], [
-    ["your attention, learned weights", f"{(output[:, 0].argmax(-1) == y).mean():.1%}"],
-    ["uniform attention", f"{(uniform.argmax(-1) == y).mean():.1%}"],
+    ["your attention, learned weights", f"{looked_up:.1%}"],
+    ["the book's most frequent digit", f"{(most_frequent == y).mean():.1%}"],
     ["always the same digit", f"{np.bincount(y).max() / len(y):.1%}"],
 ])
 sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
@@ -718,7 +742,7 @@ show_figure(
     alt="Bar chart over the eight pairs of one book: nearly all attention is on the "
     "pair with the name asked for.",
 )
-measured("self_attention.telephone")
+measured("self_attention.telephone", shown=looked_up > 0.95)
 
 # %% [markdown]
 # Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
@@ -740,7 +764,117 @@ watch_it_learn(
 # The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
 # of the other pairs' digits is mixed into the answer.
 #
+# ### Find the missing control
+#
+# So it takes attention to look a name up. Or does it? Any network that trains on these books might have learned the same. A **control** is an experiment in
+# which the supposed cause is missing and all else is the same. Choose one and see what it gives. The collapsed cell trains with other seeds, and a
+# network without attention that sees the whole book at once.
+
+# %% jupyter={"source_hidden": true} tags=["skip-grading"]
+x_new, y_new = (torch.tensor(array)
+                for array in telephone_books(2000, np.random.default_rng(6)))
+
+
+def right_after(forward, parameters, seed: int, steps: int, rate: float) -> float:
+    """The share of 2,000 new books that is right after training."""
+    rng = np.random.default_rng(100 + seed)
+    optimizer = torch.optim.Adam(parameters, lr=rate)
+    for _ in range(steps):
+        x, y = (torch.tensor(array) for array in telephone_books(64, rng))
+        loss = torch.nn.functional.cross_entropy(forward(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        return (forward(x_new).argmax(-1) == y_new).float().mean().item()
+
+
+# %% jupyter={"source_hidden": true} tags=["skip-grading"]
+def with_attention(seed: int, steps: int = 120, d_k: int = 16, size: float = 0.3,
+                   divisor: float | None = None) -> float:
+    """Attention as above; `size` is the spread of the first weights."""
+    torch.manual_seed(seed)
+    w_q, w_k, w_v = own = [(size * torch.randn(NAMES + DIGITS, width)).requires_grad_()
+                           for width in (d_k, d_k, DIGITS)]
+
+    def forward(x):
+        scores = x[:, -1:] @ w_q @ (x[:, :-1] @ w_k).transpose(1, 2)
+        return ((scores / (divisor or d_k**0.5)).softmax(-1) @ x[:, :-1] @ w_v)[:, 0]
+
+    return right_after(forward, own, seed, steps, rate=0.02)
+
+
+def without_attention(seed: int, steps: int) -> float:
+    """Two layers that see all 9 × 30 numbers of a book, with 70,000 weights."""
+    torch.manual_seed(seed)
+    network = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear((PAIRS + 1) * (NAMES + DIGITS), 250),
+        torch.nn.ReLU(), torch.nn.Linear(250, DIGITS))
+    return right_after(network, network.parameters(), seed, steps, rate=0.003)
+
+
+# %% tags=["skip-grading"]
+def row(name: str, shares: list[float]) -> list[str]:
+    return [name, "  ".join(f"{share:.1%}" for share in shares)]
+
+
+def other_seeds() -> list[list[str]]:
+    return [row("attention, three other seeds", [with_attention(i) for i in (1, 2, 3)])]
+
+
+def no_attention() -> list[list[str]]:
+    return [row("no attention, 120 steps, three seeds",
+                [without_attention(seed, 120) for seed in (1, 2, 3)]),
+            row("no attention, 1,200 steps", [without_attention(1, 1200)])]
+
+
+def untrained() -> list[list[str]]:
+    return [row("attention, no training, three seeds",
+                [with_attention(seed, steps=0) for seed in (1, 2, 3)])]
+
+
+def more_books() -> list[list[str]]:
+    x, y = telephone_books(10_000, np.random.default_rng(7))
+    answers, _ = look_up(x[:, -1:], x[:, :-1], learned)
+    share = (answers[:, 0].argmax(-1) == y).mean()
+    return [row("attention, 10,000 new books", [share])]
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.controls import find_the_control
+
+find_the_control(
+    "self_attention.needed", ["", "right"],
+    [row("attention, 120 steps", [looked_up])],
+    [other_seeds, no_attention, untrained, more_books],
+)
+
+# %% [markdown]
+# The network without attention has over fifty times as many trainable numbers, sees everything, and stays near the book's most frequent digit. A likely
+# reason: it has to learn for each place and each name separately what to do. Attention learns *one* comparison, and uses it at every place.
+#
+# ### Does the division matter in training? (optional)
+#
+# Section 4 said that large scores make learning hard. Here is the telephone book with $d_k = 64$ and three divisors, once with small first weights, as above, and
+# once with large ones. Three seeds each.
+
+# %% tags=["skip-grading"]
+show_table(
+    ["divided by", "small first weights (0.3)", "large first weights (1.0)"],
+    [[name, *("  ".join(f"{with_attention(seed, d_k=64, size=size, divisor=by):.0%}"
+                        for seed in (1, 2, 3)) for size in (0.3, 1.0))]
+     for name, by in {"1": 1.0, "√d_k": 8.0, "d_k": 64.0}.items()],
+    "New books, right after 120 steps",
+)
+
+# %% [markdown]
+# With small first weights all three learn the task, because their scores are small with or without a division. With large ones it matters: without a division the
+# softmax is saturated from the first step, and training gets stuck or is slow. The division makes learning less dependent on how the weights happen to start. That is less than
+# *attention cannot learn without it*, and it is what these numbers show.
+#
 # ## 6. Two masks that every Transformer needs (before lab 05)
+#
+# **A good place for a break.** From here on the lab prepares lab 05; it takes about 35 minutes. To go on another day, run the cells above first
+# (menu Run, Run All Above Selected Cell).
 #
 # ### Padding
 #
@@ -967,7 +1101,8 @@ moved = [np.abs(attend(changed) - attend(jane)).max(axis=-1)
          for attend in kinds.values()]
 numbers("how much each word's output changes", list(kinds), np.array(moved), words,
         digits=3)
-measured("self_attention.changed_end")
+measured("self_attention.changed_end",
+         shown=moved[0][:4].max() == 0 < min(moved[0][4], moved[1].min()))
 
 # %% [markdown]
 # ### Exercise 8: `cross_attention`
