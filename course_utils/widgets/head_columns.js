@@ -30,7 +30,7 @@ function draw(place, model, roles) {
   const small = (left, y, names) => names.map((name, each) =>
     text(left + (each + 0.5) * CELL, y, name, { "text-anchor": "middle", class: "quiet", style: "font-size:12px" }));
   const list = (row) => row.map((entry) => entry.toFixed(2)).join("  ");
-  const span = (head, size) => (size > 1 ? `${head * size} to ${(head + 1) * size - 1}` : `${head}`);
+  const span = (what, head, size) => (size > 1 ? `${what}s ${head * size} to ${(head + 1) * size - 1}` : `${what} ${head}`);
   const each = (make) => weights.map((_, head) => own(head, ...make(head)));
 
   function columns() {
@@ -96,10 +96,10 @@ function draw(place, model, roles) {
     const head = chosen ? chosen - 1 : 0, name = chosen ? `Head ${head}` : `Head ${head}, for one,`;
     const row = weights[head][at], best = row.indexOf(Math.max(...row));
     return [
-      `${name} is columns ${span(head, dK)} of W^Q. Each column reads the whole embedding, so no head sees only a piece of ${words[at]}. Its query: ${list(part(query[at], head, dK))}.`,
+      `${name} is ${span("column", head, dK)} of W^Q. Each column reads the whole embedding, so no head sees only a piece of ${words[at]}. Its query: ${list(part(query[at], head, dK))}.`,
       `${name} looks most at ${words[best]} (${row[best].toFixed(2)}), and finds ${list(part(joined[at], head, dV))}.`,
-      `What the heads found stands side by side, ${joined[0].length} numbers for ${words[at]}. ${name} has places ${span(head, dV)}.`,
-      `W^O turns them into ${features.length} features again. It reads what ${name.replace("Head", "head").replace(", for one,", "")} found with rows ${span(head, dV)}.`,
+      `What the heads found stands side by side, ${joined[0].length} numbers for ${words[at]}. ${name} has ${span("place", head, dV)}.`,
+      `W^O turns them into ${features.length} features again. It reads what ${name.replace("Head", "head").replace(", for one,", "")} found with ${span("row", head, dV)}.`,
     ][step];
   }
 

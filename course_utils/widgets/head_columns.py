@@ -166,9 +166,9 @@ class HeadColumns(Widget):
         for head in range(heads):
             asks, finds = slice(head * d_k, (head + 1) * d_k), slice(head * d_v, (head + 1) * d_v)
             lines.append(
-                f"Head {head} has columns {_span(asks)}: its query is {_spaced(self.query[at, asks])}. It looks at "
+                f"Head {head} has {_span('column', asks)}: its query is {_spaced(self.query[at, asks])}. It looks at "
                 f"{_listed(self.words, self.weights[head, at])}. It finds {_spaced(self.joined[at, finds])}, "
-                f"which rows {_span(finds)} of W^O read."
+                f"read by {_span('row', finds)} of W^O."
             )
         lines.append(f"Side by side: {_spaced(self.joined[at])}.")
         lines.append(f"Mixed by W^O: {_listed(self.features, self.output[at])}.")
@@ -198,10 +198,9 @@ def _listed(names: Sequence[str], numbers: np.ndarray) -> str:
     return ", ".join(f"{name} {number:.2f}" for name, number in zip(names, numbers, strict=True))
 
 
-def _span(columns: slice) -> str:
-    return (
-        f"{columns.start} to {columns.stop - 1}" if columns.stop - columns.start > 1 else f"{columns.start}"
-    )
+def _span(what: str, places: slice) -> str:
+    last = places.stop - 1
+    return f"{what}s {places.start} to {last}" if last > places.start else f"{what} {last}"
 
 
 def _strip(role: Role | None, x: float, y: float, entries: np.ndarray, cell: float = _CELL) -> list[str]:
