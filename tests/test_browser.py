@@ -73,6 +73,9 @@ temperature_widget(np.array([1.0, 0.0]), ["one", "two"])""",
     """from course_utils.widgets.clocks import clocks
 
 clocks(np.arange(41)[:, None] * np.array([1.0, 0.1]), offset=4)""",
+    """from course_utils.widgets.head_columns import head_columns
+
+head_columns(["one", "two"], np.eye(2), *[np.eye(2)] * 4, num_heads=2, features=["a", "b"])""",
     'measured("self_attention.shuffled")',
 )
 """Cells with the widgets of labs 01 to 04 on small made data."""
@@ -482,8 +485,8 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     choose_theme(page, "Light")  # another test may have left the dark one
     run_all(page)
     page.get_by_text("You made no prediction.").wait_for()
-    widgets = (page.locator(".tl-widget").nth(at) for at in range(6))
-    training, alignment, word, prediction, bars, hands = widgets
+    widgets = (page.locator(".tl-widget").nth(at) for at in range(7))
+    training, alignment, word, prediction, bars, hands, columns = widgets
 
     assert not training.get_by_role("button").count(), "the reader wants no motion"
     training.get_by_role("slider").focus()
@@ -529,8 +532,15 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     page.keyboard.press("ArrowRight")
     hands.get_by_role("img", name="pair 1: turned by 0.500 rad").wait_for()
 
+    columns.get_by_role("radio", name="1 columns").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    columns.get_by_role("radio", name="all").focus()
+    page.keyboard.press("ArrowLeft")
+    columns.get_by_text("It reads what head 1 found with row 1.").wait_for()
+
     ink = "element => getComputedStyle(element.querySelector('text')).fill"
-    drawn = [each.locator("svg").first for each in (training, alignment, word)]
+    drawn = [each.locator("svg").first for each in (training, alignment, word, columns)]
     light = [picture.evaluate(ink) for picture in drawn]
     keep_picture(page, "widgets_light")
     choose_theme(page, "Dark")

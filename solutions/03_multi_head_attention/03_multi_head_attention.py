@@ -14,13 +14,13 @@
 # %% [markdown]
 # # Lab 03: multi-head attention
 #
-# In *Jane visite l'Afrique en septembre*, the word *visite* wants to know two things: **who** does it, and **when**? In lab 02 it had one row of
-# attention weights for both questions, and that row sums to 1. Whatever *Jane* gained, *septembre* lost. Then the two answers were averaged into one
-# vector.
+# In *Jane visite l'Afrique en septembre*, *visite* wants to know **who** and **when**. In lab 02 both questions shared one row of weights: what *Jane* gained,
+# *septembre* lost. **Multi-head attention** gives each its own. You write it as a loop, as one product, and as a PyTorch module that carries a
+# real encoder's weights.
 #
-# **Multi-head attention** gives each question its own attention. You write it three times: as a loop over heads, so that you see
-# what it is; as one product for all heads, so that it is fast; and as a PyTorch module, so that it can learn. At the end your module
-# carries the weights of a real pretrained encoder, and you look at what its heads look at.
+# **You need** lab 02 and a little PyTorch.
+#
+# <details><summary>What you can do after this lab, and its exercises</summary>
 #
 # **After this lab you can**
 #
@@ -31,15 +31,6 @@
 # - write it as a PyTorch module that agrees with PyTorch's, Keras's and a pretrained encoder's own;
 # - measure what a head looks at before you give it a name.
 #
-# **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
-# {measured_seconds} seconds for the whole notebook on two cores.
-#
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 47 minutes, and 8 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
-# section 5 before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
-# watch two layers learn to copy.
-#
-# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
-#
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
 # | 1 | `multi_head_attention_loop` | ●●●○○ | ●●●●○ | 12 | 4 |
@@ -48,6 +39,13 @@
 # | 4 | `multi_head_attention` | ●●●○○ | ●●●●● | 10 | 4 |
 # | 5 | `MultiHeadAttention` | ●●●●○ | ●●●●● | 20 | 6 |
 # | 6 | `count_parameters` | ●●○○○ | ●●●○○ | 5 | 2 |
+#
+# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
+# </details>
+#
+# **Time:** about 125 minutes for you, in three sittings; the computer needs {measured_seconds} seconds for the notebook.
+#
+# **The core path** is sections 1 to 4, about 53 minutes, and 8 for the review quiz.
 
 # %%
 import numpy as np
@@ -62,7 +60,7 @@ np.set_printoptions(precision=3, suppress=True)
 torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 
 # %% [markdown]
-# This is where you are in the Transformer. You have already written what happens inside the attention boxes (lab 02); now attention gets several **heads**.
+# You are here:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -70,9 +68,7 @@ from course_utils.plots.whole import show_transformer
 show_transformer("multi_head_attention")
 
 # %% [markdown]
-# And this is where you are going: a network that was trained on a great deal of real text, with 72 heads at work. Each small picture is one head: a row for each
-# word that looks, a column for each word that is looked at. Click on some of them, then type a sentence of your own. In section 9 you will
-# see this page again, with **your** code inside.
+# This is where you are going: 72 heads on real text. A row is a word that looks, a column one that is looked at. Click on some.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import read
@@ -121,12 +117,13 @@ numbers("weights of one attention (each row is a word that looks)",
 numbers("what each word finds", words, found, ["person", "action", "time"])
 
 # %% tags=["skip-grading"]
-measured("multi_head_attention.two_answers")
+measured("multi_head_attention.two_answers", shown=weights[1, [0, 4]].min() < 0.5)
 
 # %% [markdown]
 # Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), so it got 0.37 of a person and 0.43 of a time. No choice of matrices
-# can give both of them a weight of 0.9: a row sums to 1. And if both answers have the same kind of value, only their average is left, and you can no longer tell
-# which answer belongs to which question.
+# can give both of them a *weight* of 0.9: a row sums to 1. (What it *finds* could be made larger, with larger values. But then everything in the row gets larger,
+# the 0.16 of an action, too.) And if both answers have the same kind of value, only their mix is left. How much of two answers can still be read from a
+# mix is a question for an experiment: section 7.
 #
 # ## 2. A head for each question
 #
@@ -141,7 +138,8 @@ for column, question in enumerate(questions):
 
 # %% [markdown]
 # The row of *visite* has become three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in.
-# What changed is that the three questions are no longer added up before the softmax.
+# The three questions are no longer added up before the softmax. (Is it that, or only that the scores are no longer divided by √3? A little further on
+# you find out.)
 #
 # A small attention like this is called a **head**. If a word does not ask a head's question, its row in that head is nearly flat: see *septembre* in
 # the head *who?*.
@@ -163,6 +161,24 @@ for column, question in enumerate(questions):
 # `Concat` puts the heads side by side: a row of `num_heads` × `d_v` numbers for each word. The fourth matrix, $W^O$, mixes them and brings the row
 # back to `d_model` numbers.
 #
+# Follow one word through it. This example has two heads of two columns: *who does what?* and *when and where?* Choose a step, then a head: you see which
+# columns of $W^Q$ and which rows of $W^O$ belong to it.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.head_columns import head_columns
+
+head_columns(
+    words, jane,
+    # queries: who? what? | when? where?
+    w_query=np.array([[0, 3, 1, 1], [3, 1, 3, 3], [1, 3, 3, 0], [0, 3, 0, 1]]),
+    w_key=np.array([[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0]]),
+    # values: person, action | time, place; and back to where they belong
+    w_value=np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]),
+    w_output=np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]),
+    num_heads=2, features=features, word=1,
+)
+
+# %% [markdown]
 # ### Exercise 1: `multi_head_attention_loop`
 #
 # Write exactly this, head by head. The matrices hold all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
@@ -283,6 +299,46 @@ show_figure(
 # *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and 0.20
 # (section 1): one row of weights had to serve for both. (The residual connection of lab 05 adds the two rows, so the place is not forgotten.)
 #
+# ### Find the missing control
+#
+# The claim: *visite* reaches both of its answers because each question has a head of its own. Somebody objects: "A head divides its scores by
+# √1, your one attention by √3. Larger scores make a sharper softmax. That is all."
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.controls import find_the_control
+
+
+def three_heads(sentence: list[str], asks: str, value: np.ndarray = w_value) -> list:
+    """Weights that a word gives in the heads who? and when?, and what it finds."""
+    x = np.array([jane[words.index(word)] for word in sentence])
+    found, by_head = multi_head_attention_loop(x, x, w_query, w_key, value,
+                                               w_output, num_heads=3)
+    row, who, when = (sentence.index(word) for word in (asks, "Jane", "septembre"))
+    return [f"three heads, {asks}", f"{by_head[0, row, who]:.2f}",
+            f"{by_head[2, row, when]:.2f}",
+            *(f"{number:.2f}" for number in found[row, [0, 3]])]
+
+
+def one_attention(factor: float, name: str) -> list[str]:
+    """The same of one attention whose scores are multiplied by a factor."""
+    shares = softmax(factor * query @ key.T)
+    person, _, moment = shares[1] @ value
+    return [name, f"{shares[1, 0]:.2f}", f"{shares[1, 4]:.2f}",
+            f"{person:.2f}", f"{moment:.2f}"]
+
+
+find_the_control(
+    "multi_head_attention.both_at_once",
+    ["", "weight of Jane", "of septembre", "finds person", "finds time"],
+    [one_attention(1 / 3**0.5, "one attention, visite"), three_heads(words, "visite")],
+    [lambda: [three_heads(words[::-1], "visite")],
+     lambda: [three_heads(words, "visite", 2 * w_value)],
+     lambda: [one_attention(1, "one attention, not divided"),
+              one_attention(3, "one attention, times 3")],
+     lambda: [three_heads(words, "l'Afrique")]],
+)
+
+# %% [markdown]
 # ### What the output matrix does
 #
 # Set all rows of $W^O$ except those of one head to zero, and only that head has an effect. Do this for each head in turn, and add up the results:
@@ -324,7 +380,8 @@ print("largest change of a weight in each of the 4 heads:",
       np.abs(after - before).max(axis=(1, 2)))
 
 # %% tags=["skip-grading"]
-measured("multi_head_attention.pieces")
+measured("multi_head_attention.pieces",
+         shown=(np.abs(after - before).max(axis=(1, 2)) > 0).all())
 
 # %% [markdown]
 # All four heads notice. If the embedding had been cut up (features 0 and 1 for the first head), three of the four numbers would be 0.
@@ -357,7 +414,9 @@ show_figure(
     "three features of all words, head 1 the last three. Below, a reshape alone: head "
     "0 has all of word a and half of word b.",
 )
-measured("multi_head_attention.reshape_alone")
+first = np.arange(18).reshape(2, 3, 3)[0]  # 0 to 5 are word a, 6 to 11 word b
+measured("multi_head_attention.reshape_alone",
+         shown=(first.ravel() == np.arange(9)).all())
 
 # %% [markdown]
 # The last row is the most common mistake in this lab. `reshape` never moves a number: it reads the table straight through, word after word, and cuts it into new
@@ -592,6 +651,8 @@ measured("multi_head_attention.faster",
 # With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one
 # after the other either way, and a few processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large
 # products: that is what Transformers are trained on.
+#
+# **A good place to stop.** This is the end of the core path. The second sitting is sections 5 and 6: the module for lab 05, and what heads cost.
 #
 # ## 5. As a PyTorch module (before lab 05)
 #
@@ -836,6 +897,8 @@ show_table(["heads", "shared width: formula", "your module", "64 each: formula"]
 # With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because
 # each of them gets smaller. If they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
 #
+# **A good place to stop.** The third sitting, sections 7 to 11, asks for no code: you find out whether heads help, and look into a real encoder.
+#
 # ## 7. Do they help? One question or two (optional)
 #
 # Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for
@@ -986,11 +1049,37 @@ show_table(["heads", "linear reader", "reader with a hidden layer",
            "Both digits right in noisy books, three trainings each")
 
 # %% [markdown]
-# Now the reader cannot make up for it. The small share of the second digit has to be told from the noise on *both* digits, and what is lost in the mix
-# stays lost. Two heads pass on two rows, each with its digit at full size, and their linear reader is nearly always right.
+# Now the readers cannot make up for it. But perhaps a better one could? Ask the best reader that there can be. It need not learn: it knows the weights and the
+# noise, tries all 100 pairs of digits, and takes the pair that fits what the heads pass on best. For the one head, try every way to lean.
+
+# %% tags=["skip-grading"]
+def best_reader(weights: np.ndarray, seed: int, count: int = 2000) -> float:
+    """Share of noisy books for which the likeliest two digits are right.
+
+    weights: (num_heads, 2), what each head gives to the two names asked for."""
+    rng, one_hot = np.random.default_rng(seed), np.eye(DIGITS)
+    digits = rng.integers(DIGITS, size=(count, 2))
+    shown = one_hot[digits] + NOISE * rng.standard_normal((count, 2, DIGITS))
+    passed_on = weights @ shown  # (count, num_heads, DIGITS)
+    every = np.stack(np.mgrid[:DIGITS, :DIGITS], -1).reshape(-1, 2)  # (100, 2)
+    apart = (passed_on[:, None] - weights @ one_hot[every]) ** 2
+    return (every[apart.sum((2, 3)).argmin(1)] == digits).all(1).mean()
+
+
+leans = [np.array([[share, 1 - share]]) for share in np.arange(0.5, 1.01, 0.05)]
+one = [max(best_reader(lean, seed) for lean in leans) for seed in range(3)]
+two = [best_reader(np.eye(2), seed) for seed in range(3)]
+show_table(["heads", "the best reader there can be"],
+           [["1", f"{min(one):.0%} to {max(one):.0%}"],
+            ["2", f"{min(two):.0%} to {max(two):.0%}"]],
+           "Both digits right in noisy books, three times 2,000 books")
+
+# %% [markdown]
+# With one head, no reader whatsoever gets more than about three quarters of these books right: what is lost in the mix stays lost. Two heads pass on two rows,
+# each with its digit at full size, and even their linear reader is nearly always right. **Here a second head is needed, whatever reads it.**
 #
-# That is the honest version of "more heads see more": a head is not needed for each question, but each head is a channel of its own, and what must share a
-# channel is harder to read. Nobody told the two heads to take one question each: gradient descent did, because it pays.
+# That is the honest version of "more heads see more". A head is not needed for each question. But each head is a channel of its own, and what must share a
+# noisy channel cannot be read so well. Nobody told the two heads to take one question each: training did that.
 #
 # ## 8. Your module inside a real encoder (optional)
 #
@@ -1100,7 +1189,8 @@ show_table(
     "If all tokens got the same: "
     f"{np.mean([1 / len(reading.tokens) for reading in readings]):.2f}",
 )
-measured("multi_head_attention.where")
+measured("multi_head_attention.where",
+         shown=max(shares, key=lambda name: shares[name].mean()) == "[CLS]")
 
 # %% tags=["skip-grading"]
 show_figure(
@@ -1324,7 +1414,8 @@ show_figure(
     "Below, bars: most senses are right as it is; with the softmax over queries and "
     "without attention it is no better than a coin.",
 )
-measured("multi_head_attention.broken")
+measured("multi_head_attention.broken",
+         shown=min(one.found for one in judged.values()) > 0.95)
 
 # %% [markdown]
 # Surprised? **Every** version finds the partners, even the one without any attention at all. The pairs differ in topic, and the words alone give a
@@ -1394,10 +1485,10 @@ def repeated_letters(
 predict("multi_head_attention.copying")
 
 # %% tags=["skip-grading"]
-def copier(layers: int, steps: int = 500) -> nn.Module:
+def copier(layers: int, seed: int, steps: int = 500, **sizes: int) -> nn.Module:
     """Trained to say the next letter wherever the letters so far determine it."""
-    torch.manual_seed(0)
-    model, source = Copier(layers), torch.Generator().manual_seed(1)
+    torch.manual_seed(seed)
+    model, source = Copier(layers, **sizes), torch.Generator().manual_seed(seed + 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
     for _ in range(steps):
         ids, period = repeated_letters(32, source)
@@ -1410,19 +1501,28 @@ def copier(layers: int, steps: int = 500) -> nn.Module:
     return model
 
 
-copiers = {layers: copier(layers) for layers in [1, 2]}
+# %% tags=["skip-grading"]
 ids, period = repeated_letters(500, torch.Generator().manual_seed(2))  # never seen
 known = torch.arange(1, 24) > period
-with torch.no_grad():
-    said = {layers: model(ids[:, :-1]) for layers, model in copiers.items()}
-right = {layers: (logits.argmax(-1) == ids[:, 1:])[known].float().mean()
-         for layers, (logits, _) in said.items()}
+larger = {"steps": 1000, "d_model": 128, "num_heads": 4}
+kinds = {"1": (1, {}), "1, twice as wide, twice the steps": (1, larger), "2": (2, {})}
+said, right = {}, {}
+for kind, (layers, sizes) in kinds.items():
+    copiers = [copier(layers, seed, **sizes) for seed in range(3)]
+    with torch.no_grad():
+        said[kind] = [model(ids[:, :-1]) for model in copiers]
+    right[kind] = [(logits.argmax(-1) == ids[:, 1:])[known].float().mean()
+                   for logits, _ in said[kind]]
 show_table(["layers", "next letter right"],
-           [[f"{layers}", f"{share:.0%}"] for layers, share in right.items()])
-measured("multi_head_attention.copying", shown=right[1] < 0.5 and right[2] > 0.9)
+           [[kind, f"{min(three):.0%} to {max(three):.0%}"]
+            for kind, three in right.items()], "Three trainings each")
+best_of_one = max(max(three) for kind, three in right.items() if kind != "2")
+measured("multi_head_attention.copying",
+         shown=best_of_one < 0.75 and min(right["2"]) > 0.9)
+looks = said["2"][0][1]  # of the first of the three with two layers
 
 # %% [markdown]
-# One layer does not learn it: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
+# One layer does not learn it, even when it has more numbers than the two layers together and twice as many steps: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
 # and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the previous letter, and how
 # much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
 
@@ -1437,7 +1537,7 @@ asked = {
     "after the same letter": current[:, :, None] == before[:, None, :],
 }
 rows = []
-for layer, weights in enumerate(said[2][1], start=1):  # (500, 2, 23, 23)
+for layer, weights in enumerate(looks, start=1):  # (500, 2, 23, 23)
     shares = [(weights * wanted[:, None]).sum(-1).mT[repeats].mean(0)
               for wanted in asked.values()]
     for head, each in enumerate(zip(*shares, strict=True), start=1):
@@ -1473,7 +1573,7 @@ def of_best(weights: torch.Tensor, wanted: torch.Tensor) -> np.ndarray:
 one = int((period[:, 0] == 6).nonzero()[0])  # a sequence whose letters repeat after six
 letters = [chr(ord("a") + letter) for letter in ids[one, :13].tolist()]
 previous, induction = (of_best(weights, wanted) for weights, wanted
-                       in zip(said[2][1], asked.values(), strict=True))
+                       in zip(looks, asked.values(), strict=True))
 show_figure(
     heatmaps_side_by_side(
         {"layer 1: the letter before": previous,
@@ -1490,7 +1590,7 @@ show_figure(
 # needs. Nobody asked for a tidy division of labour, and it is not as tidy as a drawing of it: the other head, and the blend of both, do their part.
 #
 # MiniLM has the cleanest previous-token head that you could wish for, but no induction head. It never had to say which word comes next: it was trained to
-# compare sentences and sees them whole. Heads are made by the task.
+# compare sentences and sees them whole. That is a likely reason, but one model cannot prove it: it differs from a language model in more than its task.
 #
 # **Discuss with a neighbour,** or write two sentences. Why can a language model with induction heads spell a name right that it has never
 # seen in training, if it was in the text before?

@@ -14,10 +14,12 @@
 # %% [markdown]
 # # Lab 05: the Transformer, in PyTorch
 #
-# *Jane visite l'Afrique en septembre.* In lab 02 you computed what *l'Afrique* means in this sentence. Now you build the whole machine
-# around it: the encoder-decoder **Transformer** of Vaswani et al. (2017), layer by layer. Then you train it, here, on this computer, and it
-# translates: *Jane visits Africa in September.* And not just this sentence, but any of the many that its grammar can make, most of which it
-# has never seen.
+# *Jane visite l'Afrique en septembre.* Here you build the whole machine that translates it: the encoder-decoder **Transformer** of Vaswani et al.
+# (2017), layer by layer. Then you train it, and it translates sentences that it has never seen.
+#
+# **You need** labs 02 to 04 and the basics of PyTorch.
+#
+# <details><summary>What you can do after this lab, and its exercises</summary>
 #
 # **After this lab you can**
 #
@@ -28,9 +30,6 @@
 # - write translations with greedy search and with beam search, and measure how good they are;
 # - say what happens if a mask, the shift or the positions are missing, because you have seen it;
 # - use the tools of work: devices, `DataLoader`, AdamW, fused attention, bfloat16.
-#
-# **You need** labs 02 to 04 (attention, heads, positions) and the basics of PyTorch: tensors, `nn.Module`, an optimizer.
-# **Time:** about 145 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -48,9 +47,12 @@
 # | 12 | `train_step` | ●●○○○ | ●●●●● | 6 | 3 |
 # | 13 | `greedy_decode` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
+# </details>
 #
-# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 100 minutes, and 7 for the review quiz. Beam search (exercise 14), the comparisons (section 9),
-# keeping the model, breaking it (section 11), the tools of work (section 12) and today's Transformer (section 13, which uses a class of section 12) are optional.
+# **Time:** about 150 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
+#
+# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, and 7 for the review quiz. Take it in two sittings: *build*
+# (sections 1 to 6, about 60 minutes), then *train and use* (7, 8 and 10, about 44).
 
 # %%
 import math
@@ -66,8 +68,7 @@ from course_utils.models.torch_attention import sinusoidal_positions  # lab 04
 torch.set_printoptions(precision=3, sci_mode=False)
 
 # %% [markdown]
-# Here is the whole machine. Attention and positions are yours already, from labs 02 to 04; everything with a thick frame you build now. Come
-# back to the drawing from time to time: it fills in as your checks pass.
+# Everything with a thick frame you build now. The drawing fills in.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -75,6 +76,8 @@ from course_utils.plots.whole import show_transformer
 show_transformer("transformer_pytorch")
 
 # %% [markdown]
+# ## Part 1: build
+#
 # ## 1. A translator in two halves
 #
 # If you translate word by word, you fail at once. *l'Afrique* is two French words and one English one; the adjective changes places (*une
@@ -314,13 +317,55 @@ show_figure(
     "grows from layer to layer; with neither, the gradient falls by many orders "
     "of magnitude.",
 )
-measured("transformer_pytorch.depth")
+arrives = {name: found[2][0] for name, found in journeys.items()}
+faintest = arrives.pop("neither")
+measured("transformer_pytorch.depth",
+         shown=faintest < 1e-3 * min(arrives.values()))
 
 # %% [markdown]
 # Without the sum, attention averages the words until they are all the same, after a layer or two ([Dong et al. 2021](https://arxiv.org/abs/2103.03404) prove it): ten words
 # that say one thing. With the sum they still grow alike, as the middle panel shows, but slowly: after 24 random layers they can still be told apart.
 # LayerNorm keeps the size steady, whatever the sub-layers do, and with it the gradient. Remove both, and practically no gradient reaches the
 # lower layers.
+#
+# ### Find the missing control
+#
+# The claim of the paragraph above: without the sum, the words become the same *because attention averages them*. Somebody objects: "There is a
+# feed-forward network in every layer, too. Perhaps that does it."
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.controls import find_the_control
+
+
+@torch.no_grad()
+def alike(name: str, seed=0, heads=4, attend=True, residual=False) -> list[str]:
+    """Likeness of the words after 1, 4 and 24 random layers, with LayerNorm."""
+    torch.manual_seed(seed)
+    x, after = torch.randn(8, 10, 64), []
+    for _ in range(24):
+        attention, network = MultiHeadAttention(64, heads), FeedForward(64, 256)
+        for part in [lambda x, look=attention: look(x, x, x)[0]] * attend + [network]:
+            x = x + part(x) if residual else part(x)
+            x = nn.functional.layer_norm(x, (64,))
+        unit = nn.functional.normalize(x, dim=-1)
+        after.append(float((unit @ unit.mT).mean() * 10 / 9 - 1 / 9))
+    return [name, *(f"{after[layer - 1]:.2f}" for layer in (1, 4, 24))]
+
+
+find_the_control(
+    "transformer_pytorch.who_averages",
+    ["", "after 1 layer", "after 4", "after 24"],
+    [alike("no sum"), alike("with the sum", residual=True)],
+    [lambda: [alike(f"no sum, seed {seed}", seed) for seed in (1, 2)],
+     lambda: [alike("no sum, 16 heads", heads=16)],
+     lambda: [alike(f"no sum, no attention, seed {seed}", seed, attend=False)
+              for seed in range(3)],
+     lambda: [alike(f"with the sum, seed {seed}", seed, residual=True)
+              for seed in (1, 2)]],
+)
+
+# %% [markdown]
+# ### Sum or norm?
 #
 # So when you read that *Transformers don't suffer from vanishing gradients*, remember: it is true that the path between two **words** no
 # longer grows with their distance. But the path through the **layers** is as long as ever. The figure says what keeps it passable: the sum
@@ -899,6 +944,12 @@ for norm_first in (False, True):
     )
 
 # %% [markdown]
+# ## Part 2: train and use
+#
+# **A good place to stop.** The machine is built and agrees with PyTorch's own. Save the notebook, and come back for the second sitting: you teach the model
+# to translate, let it write, and look at where it looked. To go on another day, run the cells above once (menu *Run*, *Run All Above Selected Cell*); they take
+# seconds.
+#
 # ## 7. Learning to translate
 #
 # ### Teacher forcing and the shifted target
@@ -1322,11 +1373,13 @@ batch = next(endless_batches())
 source_ids, labels = (ids_for(model, side) for side in (batch.source, batch.target))
 with torch.no_grad():
     logits, _ = model.eval()(source_ids, shift_right(labels))
-print(f"loss of the untrained model: {label_smoothed_loss(logits, labels):.2f}")
+loss = float(label_smoothed_loss(logits, labels))
+print(f"loss of the untrained model: {loss:.2f}")
 print(f"ln {len(english)} = {math.log(len(english)):.2f}")
 said = translate_all(model, [splits.test[0].source])[0]
 print("before:", said or "(it writes nothing)")
-measured("transformer_pytorch.untrained")
+measured("transformer_pytorch.untrained",
+         shown=0 < loss - math.log(len(english)) < 1)
 
 # %% tags=["skip-grading"]
 history = None
@@ -1519,7 +1572,7 @@ for name, group in groups.items():
         if words != guess:
             print(f"    {pair.source}", f"greedy: {guess}", f"beam:   {words}",
                   sep="\n        ")
-measured("transformer_pytorch.beam")
+measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong ones
 
 # %% [markdown]
 # Where greedy search is right, the beam hardly ever disagrees. Where it is wrong, the beam finds another sentence only if the model has
@@ -1627,7 +1680,8 @@ if RUN_TRAINING:
         "together. With the short one pre-norm falls more slowly, and post-norm "
         "hardly falls at all.",
     )
-    measured("transformer_pytorch.warm_up")
+    last = [float(np.mean(run.losses[-25:])) for run in runs]
+    measured("transformer_pytorch.warm_up", shown=last[2] == max(last))
 
 # %% [markdown]
 # With the long warm-up both learn about equally well. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
@@ -1839,7 +1893,8 @@ print(f"Jane's sentence {after} without ...")
 for piece, sentence in said:
     print(f"    {piece:24}{sentence[:70]}")
 if RUN_TRAINING:
-    measured("transformer_pytorch.broken")
+    worst = min(rows, key=lambda row: float(row[4].rstrip("%")))
+    measured("transformer_pytorch.broken", shown=worst[0] == "the shift")
 
 # %% [markdown]
 # - **The shift** is the cruellest. In training its loss falls fast: copying the word in front of you is easy. But when the model

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from project import drawn
 
 from course_utils import plots
 from course_utils.checking.comparison import compare
@@ -26,6 +27,7 @@ from course_utils.data.meanings import PARAPHRASES, SENSES, Judged, judge
 from course_utils.display import show_table
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import heads as head_plots
+from course_utils.widgets.head_columns import HeadColumns
 from course_utils.widgets.heads import LONGEST, HeadBrowser
 from grader.reference.lab import Lab
 
@@ -727,3 +729,51 @@ def test_the_numbers_that_the_prose_says_about_jane_are_those_that_its_cells_com
     )
     assert round(float(by_head[0, 1, 0]), 2) == 0.93 and round(float(by_head[2, 1, 4]), 2) == 0.92
     assert np.round(names["output"][2, [1, 3]], 2).tolist() == [0.99, 0.93]
+
+
+# ---------------------------------------------------------------------------------- what belongs to a head
+
+
+def columns(
+    rng, words=("a", "<b>", "c"), features=("one", "two"), heads=3
+) -> tuple[HeadColumns, list[np.ndarray]]:
+    shapes = [(len(words), 2), (2, heads * 2), (2, heads * 2), (2, heads * 3), (heads * 3, 2)]
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    return HeadColumns(words, *arrays, heads, features, word=1), arrays
+
+
+def test_the_picture_of_a_heads_columns_shows_what_the_reference_computes(reference, rng):
+    picture, (x, *matrices) = columns(rng)
+    output, weights = reference.multi_head_attention(x, x, *matrices, 3)
+    np.testing.assert_allclose(picture.output, output)
+    np.testing.assert_allclose(picture.weights, weights)
+    for head in range(3):
+        only = np.zeros_like(matrices[3])
+        rows = slice(head * 3, head * 3 + 3)
+        only[rows] = matrices[3][rows]
+        alone, _ = reference.multi_head_attention(x, x, *matrices[:3], only, 3)
+        np.testing.assert_allclose(picture.joined[:, rows] @ only[rows], alone)
+
+
+def test_the_still_picture_of_a_heads_columns_holds_every_number_of_its_word(rng):
+    picture, (x, w_query, *_, w_output) = columns(rng)
+    texts = [element.text for element in drawn(picture.still()).iter("{http://www.w3.org/2000/svg}text")]
+    shown = [
+        x[1],
+        w_query,
+        picture.query[1],
+        picture.weights[:, 1],
+        picture.joined[1],
+        w_output,
+        picture.output[1],
+    ]
+    for number in np.concatenate([np.ravel(array) for array in shown]):
+        assert f"{number:.2f}" in texts
+    assert "<b>" in texts and "head 2" in texts
+    assert "Head 2 has columns 4 to 5" in picture.alt() and "rows 6 to 8 of W^O" in picture.alt()
+
+
+def test_a_picture_of_heads_that_do_not_fit_is_refused(rng):
+    _, arrays = columns(rng)
+    with pytest.raises(ValueError, match="4 heads do not fit"):
+        HeadColumns("abc", *arrays, 4, ["one", "two"])
