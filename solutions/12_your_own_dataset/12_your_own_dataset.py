@@ -555,13 +555,16 @@ from course_utils.widgets.predict import measured, predict
 predict("your_own_dataset.at_random")
 
 # %% tags=["skip-grading"]
+from course_utils.evaluation import accuracy, interval, paired
 from course_utils.models.own_models import linear_head
 
 for name, split in {"by group": by_group, "at random": at_random}.items():
     some, others = split["pool"][:400], split["test"]
     head = linear_head(vectors[some], y[some], len(names))
-    accuracy = (head(vectors[others]).argmax(axis=1) == y[others]).mean()
-    print(f"split {name:9} frozen encoder, {len(some)} labels: accuracy {accuracy:.3f}")
+    found = accuracy(head(vectors[others]).argmax(axis=1) == y[others])
+    print(f"split {name:9} frozen encoder, {len(some)} labels: "
+          f"accuracy {found.score:.3f} "
+          f"({interval(found, [groups[row] for row in others])})")
 measured("your_own_dataset.at_random")
 
 # %% [markdown]
@@ -1010,12 +1013,17 @@ from course_utils.plots import show_figure
 from course_utils.plots.own_data import intervals
 
 draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))
+test_groups = [groups[row] for row in test]
 compared, lines = {}, []
 for name in [name for name in right if name != "frozen"]:
     low, high = bootstrap_interval(right[name], right["frozen"], draws)
     compared[name] = (right[name].mean() - right["frozen"].mean(), low, high)
-    lines.append([name, f"{compared[name][0]:+.3f}", f"{low:+.3f} to {high:+.3f}"])
-show_table(["accuracy, minus the frozen one's", "difference", "95 % interval"], lines)
+    module = paired(accuracy(right[name]), accuracy(right["frozen"]))
+    whole = paired(accuracy(right[name]), accuracy(right["frozen"]), test_groups)
+    lines.append([name, f"{compared[name][0]:+.3f}", f"{low:+.3f} to {high:+.3f}",
+                  str(module), str(whole), whole.verdict])
+show_table(["accuracy, minus the frozen one's", "difference", "95 % interval",
+            "lab 07's", "whole groups drawn", "in words"], lines)
 show_figure(
     intervals(compared, "accuracy, compared with the frozen encoder"),
     alt="Three horizontal intervals around the difference to the frozen encoder. "
@@ -1170,15 +1178,13 @@ check("your_own_dataset.best_temperature")
 # from the model's own probabilities: then it is calibrated by construction, and what is left is the **noise floor**.
 
 # %% tags=["skip-grading"]
-def perfect(shares: np.ndarray, draws: int = 200) -> tuple[float, float]:
-    """Between which errors 95 % of models lie that are calibrated by construction:
-    their labels are drawn from their own probabilities."""
-    rng, up_to = np.random.default_rng(0), shares.cumsum(axis=1)
-    found = []
-    for _ in range(draws):
-        drawn = (rng.random((len(shares), 1)) > up_to[:, :-1]).sum(axis=1)
-        found.append(calibration_error(shares, drawn))
-    return tuple(np.quantile(found, [0.025, 0.975]))
+from course_utils.evaluation import from_shares, noise_floor
+
+
+def perfect(shares: np.ndarray) -> tuple[float, float]:
+    """Between which errors 95 % of models lie that are calibrated by construction."""
+    return noise_floor(lambda labels: calibration_error(shares, labels),
+                       from_shares(shares))
 
 # %% [markdown]
 # Now all three encoders, as trained and with their best temperature, and beside it the noise floor: 95 % of perfect models have an error between these two.
