@@ -82,6 +82,17 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
         rows: their cells, as many as there are titles; `backticks` set code.
         title: shown above.
     """
+    html, text = a_table(head, rows)
+    publish(
+        {
+            "text/html": f'<div style="{TEXT}">{f"<p><b>{inline(title)}</b></p>" if title else ""}{html}</div>',
+            "text/plain": f"{plain(title)}\n{text}" if title else text,
+        }
+    )
+
+
+def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, str]:
+    """A table of texts as HTML and as plain text, for :func:`show_table` and for what holds tables."""
     lines = [[*head], *([*row] for row in rows)]
     html = "".join(
         "<tr style='background:none'>"
@@ -101,10 +112,4 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
         ).rstrip()
         for line in lines
     )
-    publish(
-        {
-            "text/html": f'<div style="{TEXT}">{f"<p><b>{inline(title)}</b></p>" if title else ""}'
-            f'<table style="border:none;margin:.2em 0">{html}</table></div>',
-            "text/plain": f"{plain(title)}\n{text}" if title else text,
-        }
-    )
+    return f'<table style="border:none;margin:.2em 0">{html}</table>', text

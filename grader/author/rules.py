@@ -355,17 +355,18 @@ def _quiz(lab: Lab) -> Iterator[str]:
 
 
 def _predictions(lab: Lab, questions: list[Question]) -> Iterator[str]:
-    """Each prediction is asked in the notebook, and answered after it; nothing else is."""
+    """Each question with a name is a prediction, asked in the notebook and answered after it, or a claim whose control is to be found;
+    nothing else is."""
     file = lab.folder / QUIZ
     relative = file.relative_to(lab.course.root)
     code = "\n".join(cell.source for cell in lab.source().cells if cell.cell_type == "code")
-    called = re.findall(r"^\s*(predict|measured)\(\"([^\"]*)\"[,)]", code, re.M)
+    called = re.findall(r"^\s*(predict|measured|find_the_control)\(\s*\"([^\"]*)\"[,)]", code, re.M)
     for question in questions:
         found = [name for name, key in called if key == f"{lab.slug}.{question.name}"]
-        if found != ["predict", "measured"]:
+        if found not in (["predict", "measured"], ["find_the_control"]):
             yield (
                 f"{relative}:{line_of(file, question.text)}: the notebook must call "
-                f'predict("{lab.slug}.{question.name}") once and measured(...) once, below it.'
+                f'predict("{lab.slug}.{question.name}") once and measured(...) once, below it, or find_the_control(...) once.'
             )
     known = {f"{lab.slug}.{question.name}" for question in questions}
     for name, key in called:

@@ -409,6 +409,7 @@ WRITTEN = """# | points | what the answer does |
         ("quiz.md", "It leaves the mean as it was.", "It doubles the mean.", "quiz.md:3", "two answers are the same"),
         ("quiz.md", "## What does", "## [odd] What does", "quiz.md:3", 'the notebook must call predict("tiny.odd") once'),
         (NB, 'quiz("tiny")', 'predict("tiny.odd")\nquiz("tiny")', f"{NB}:", "has no heading '## [...]' of this name"),
+        (NB, 'quiz("tiny")', 'find_the_control(\n    "tiny.odd", [], [], [])\nquiz("tiny")', f"{NB}:", "has no heading '## [...]' of this name"),
         (VA, '@variant("double")\ndef less', "def less", f"{VA}:1", "needs 3 correct variants in other styles; it has 2"),
         (MI, '"Two is added."', '"Two is added"', f"{MI}:", "must be a sentence that ends in a full stop"),
         (MI, "Adding two is not the same as taking a number twice. Try both with 5.", "No.", f"{MI}:", "is too short"),

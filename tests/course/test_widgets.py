@@ -19,6 +19,7 @@ from course_utils.plots.attention import word_picker
 from course_utils.plots.roles import ROLES
 from course_utils.quiz import as_html, read_questions
 from course_utils.widgets import Widget, plain, predict
+from course_utils.widgets.controls import MissingControl, find_the_control
 from course_utils.widgets.panels import Control, Panels
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import Plane, Word, WordMoves
@@ -253,6 +254,46 @@ def test_an_answer_that_the_numbers_do_not_show_is_not_called_measured(predictio
     said = predictions[-1]["text/plain"]
     assert "Your numbers do not show it this time. Usual: B: They move along." in said
     assert "Measured" not in said
+
+
+def found_one() -> list[list[str]]:
+    return [["without `it`", "1 of 5"]]
+
+
+def finds_nothing() -> list[list[str]]:
+    raise ValueError("5 < 6")
+
+
+def test_each_control_shows_what_it_gives_beside_the_claim_and_what_that_can_tell(predictions):
+    rows = [["with it", "5 of 5"]]
+    control = MissingControl("some_lab.moved", ["", "found"], rows, [found_one, finds_nothing])
+    data = control.data()
+    assert "5 of 5" in data["table"] and "1 of 5" not in data["table"]
+    first, second = data["options"]
+    assert "5 of 5" in first["table"] and "1 of 5" in first["table"] and "<code>it</code>" in first["table"]
+    assert [option["verdict"] for option in (first, second)] == [
+        "This does not answer the objection.",
+        "This is the control that was missing.",
+    ]
+    for shown in (control.still(), control.alt()):
+        for told in (
+            "1 of 5",
+            "They move along.",
+            "Attention does not know the order.",
+            "the control that was missing",
+        ):
+            assert told in shown
+
+
+def test_a_control_that_fails_says_so_in_its_place_and_stops_nothing(predictions):
+    find_the_control("some_lab.moved", ["", "found"], [["with it", "5"]], [found_one, finds_nothing])
+    assert "it could not run: ValueError: 5 < 6" in predictions[-1]["text/plain"]
+    assert "it could not run: ValueError: 5 &lt; 6" in predictions[-1]["text/html"]
+
+
+def test_a_claim_needs_a_control_for_each_option(predictions):
+    with pytest.raises(ValueError, match="2 options and 1 experiments"):
+        MissingControl("some_lab.moved", ["", "found"], [], [found_one])
 
 
 def test_an_unknown_prediction_is_named(predictions):
