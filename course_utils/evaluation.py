@@ -145,10 +145,10 @@ def interval(counts: Counts, groups: Sequence[Hashable] | None = None, level: fl
     """
     sums = _by_group(counts.rows, groups)
     low, high = _middle(counts.formula(_resampled(sums)), level)
-    value, tail = counts.score, (1 - level) / 2
+    value = counts.score
     if counts.share and low == high == value:
-        low = tail ** (1 / len(sums)) if value == 1 else low
-        high = 1 - tail ** (1 / len(sums)) if value == 0 else high
+        exact = (0.5 - level / 2) ** (1 / len(sums))
+        low, high = (exact if value == 1 else low), (1 - exact if value == 0 else high)
     return Interval(value, low, high)
 
 
@@ -206,9 +206,8 @@ def _resampled(sums: np.ndarray) -> np.ndarray:
 
 
 def _middle(results: np.ndarray, level: float) -> tuple[float, float]:
-    tail = (1 - level) / 2
-    low, high = np.quantile(results, [tail, 1 - tail])
-    return float(low), float(high)
+    ends = np.quantile(results, (0.5 - level / 2, 0.5 + level / 2))
+    return ends[0].item(), ends[1].item()
 
 
 # ---------------------------------------------------------------------------------- the noise floor

@@ -31,10 +31,10 @@
 # - choose the best epoch, read a confusion matrix, and measure whether a model is as sure as it is right;
 # - decide whether a task needs a sequence model at all, and test that decision.
 #
-# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 100 minutes for you; the computer
+# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 105 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 65 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 70 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
 # Exercises 4, 9 and 10 earn points like the others; your instructor says whether you need them.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -441,6 +441,57 @@ measured("text_classification.split")
 #
 # (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And pairs add nothing to single words.)
 #
+# ### Find the missing control
+#
+# The claim above: modules that the model knows are what the random split gains. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
+# have nothing to do with it.* Which of these four answers that? Naive Bayes, which learns in a moment, stands in for the bag.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.widgets.controls import find_the_control
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+modules = [one.module for one in documented]
+
+
+def quick(groups: list[str], seed: int = 0, labels=of_library) -> str:
+    """The accuracy of naive Bayes on words, with a split by these groups."""
+    task = parted(sentences, labels, groups, libraries, seed)
+    counts = CountVectorizer(token_pattern=r"\S+", min_df=2, binary=True)
+    model = MultinomialNB(alpha=0.1).fit(
+        counts.fit_transform(task.texts["train"]), task.labels["train"])
+    said = model.predict(counts.transform(task.texts["test"]))
+    return f"{np.mean(said == task.labels['test']):.3f}"
+
+
+def made_up(seed: int) -> list[str]:
+    return np.random.default_rng(seed).permutation(modules).tolist()
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def other_draws():
+    return [["random split, another draw", quick(each_alone, seed)] for seed in (1, 2)]
+
+
+def lumps_without_meaning():
+    return [["lumps as large as modules, sentences at random",
+             quick(made_up(seed), seed)] for seed in (0, 1, 2)]
+
+
+def labels_at_random():
+    labels = np.random.default_rng(0).permutation(of_library).tolist()
+    return [["split by module, labels shuffled", quick(modules, 0, labels)]]
+
+
+def no_words():
+    return [["always the most frequent class", f"{chance['which library']:.3f}"]]
+
+# %% tags=["skip-grading"]
+find_the_control(
+    "text_classification.lumps", ["split", "accuracy"],
+    [["at random", quick(each_alone)], ["by module", quick(modules)]],
+    [other_draws, lumps_without_meaning, labels_at_random, no_words])
+
+# %% [markdown]
 # ## 4. Batches without much padding
 #
 # The encoder reads sequences: a list of word numbers for each text. 0 is padding, 1 stands for all words that are not in the vocabulary.
@@ -493,7 +544,7 @@ def by_length(rows: list[list[int]], labels: np.ndarray) -> tf.data.Dataset:
     order = order_of(rows)
     return batched([rows[number] for number in order], labels[order])
 
-
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def pipelines(task_name: str) -> dict:
     """Part -> batches of (ids, labels), and the order in which the test comes."""
     task, data = TASKS[task_name], {}
@@ -1216,7 +1267,8 @@ from scipy.stats import bootstrap
 right = hits["is or are"]["bag of words"].astype(float)
 theirs = bootstrap((right,), np.mean, n_resamples=2_000, method="percentile",
                    rng=np.random.default_rng(0)).confidence_interval
-print(f"ours {interval(accuracy(right))}, scipy's {theirs.low:.3f} to {theirs.high:.3f}")
+print("ours", interval(accuracy(right)), " scipy's",
+      f"{theirs.low:.3f} to {theirs.high:.3f}")
 labels = agreement.labels["test"]
 low, high = noise_floor(lambda truth: np.mean(truth == labels), shuffled(labels))
 print(f"answers that have nothing to do with the texts: {low:.3f} to {high:.3f}")
@@ -1382,17 +1434,24 @@ check("text_classification.calibration_error")
 predict("text_classification.sure")
 
 # %% tags=["skip-grading"]
+from course_utils.evaluation import from_shares
+
+
 def report(one: keras.Model) -> list[str]:
     """Accuracy, calibration error and overconfidence on the test."""
     logits = np.concatenate([one.predict_on_batch(ids) for ids, _ in kept_data["test"]])
     shares = np.asarray(ops.softmax(logits))
     error, over = calibration_error(shares, true)
-    accuracy = np.mean(shares.argmax(axis=1) == true)
-    return [f"{accuracy:.3f}", f"{error:.3f}", f"{over:+.3f}"]
+    right = np.mean(shares.argmax(axis=1) == true)
+    floor = noise_floor(lambda labels: calibration_error(shares, labels)[0],
+                        from_shares(shares))  # labels drawn from its own shares
+    return [f"{right:.3f}", f"{error:.3f}", "{:.3f} to {:.3f}".format(*floor),
+            f"{over:+.3f}"]
 
 
 rows = [["of the best epoch", *report(kept)], ["after the last epoch", *report(model)]]
-show_table(["model", "accuracy", "calibration error", "overconfidence"], rows)
+show_table(["model", "accuracy", "calibration error", "a perfect model has",
+            "overconfidence"], rows)
 show_figure(
     reliability(probabilities.max(axis=1), said == true),
     alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a "
@@ -1401,7 +1460,9 @@ show_figure(
 measured("text_classification.sure")
 
 # %% [markdown]
-# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25. If somebody acts on the probabilities, that is a large difference, and
+# The column *a perfect model has* is the noise floor: the error of 95 % of models that are exactly as sure as they are right, on so many texts. It is not 0, because chance moves the accuracy of each bin.
+#
+# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25, both far above the floor. If somebody acts on the probabilities, that is a large difference, and
 # accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
 #
 # ## Common mistakes, by their symptom

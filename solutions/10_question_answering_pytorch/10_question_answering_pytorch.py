@@ -35,7 +35,7 @@
 # **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 125 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 5 for the review quiz. Sections 8 and 9, the tools of work, can wait.
+# **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 6 for the review quiz. Sections 8 and 9, the tools of work, can wait.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -1003,7 +1003,7 @@ else:
 
 # %% [markdown]
 # If you train it, look at the shape of the curve (lab 11 trains the same reader in TensorFlow, and shows it, too): a quick fall, a long **plateau** on which little happens, then a drop. On the plateau the reader knows that answers are places, and little more. Then it finds the trick: *look for
-# the name in the question, and stay with its last sentence*. Nobody told it to. Half of the trick gains nothing, so the loss stays where it is until
+# the name in the question, and stay with its last sentence*. Nobody told it to. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is until
 # the reader has all of it. With a smaller learning rate, or with very short stories, that takes longer than you will want to wait.
 #
 # Now the test, on worlds that it has never seen: new stories with known names, then with people and places whose names never occurred in training.
@@ -1299,6 +1299,53 @@ show_scores("F1 on the test part, from 0 to 1",
 # used were trained on a hundred thousand (SQuAD); if you have its files, `load_squad(path)` reads them into the same kind of examples, and
 # everything in this notebook works with them.
 #
+# ### Find the missing control
+#
+# The claim: the threshold helps, so a small margin tells the reader when it does not know. Somebody objects: *perhaps it helps to say nothing as often, no matter when, because many questions have no
+# answer.* Which of these four answers that?
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.widgets.controls import find_the_control
+
+always, with_threshold = (candidates[f"reader of prose, {how}"]
+                          for how in ("always answers", "with the threshold"))
+shy = sum(not text for text in with_threshold)
+
+
+def all_f1(name: str, texts) -> list[str]:
+    return [name, f"{100 * mean_f1(texts, examples):.1f}"]
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def silent_everywhere():
+    return [all_f1("it never answers", [""] * len(examples))]
+
+
+def silent_at_random():
+    rows = []
+    for seed in (0, 1, 2):
+        quiet = set(random.Random(seed).sample(range(len(examples)), shy))
+        rows.append(all_f1(
+            f"as often silent, at random, draw {seed}",
+            ["" if at in quiet else text for at, text in enumerate(always)]))
+    return rows
+
+
+def capitals():
+    return [all_f1("capitals in the nearest sentence",
+                   candidates["capitals in the nearest sentence"])]
+
+
+def other_thresholds():
+    return [all_f1(f"threshold {threshold + by:.1f}",
+                   silenced(examples, prose_said, threshold + by)) for by in (-1, 1)]
+
+# %% tags=["skip-grading"]
+find_the_control(
+    "question_answering_pytorch.silence", ["test part", "F1"],
+    [all_f1("it always answers", always), all_f1("with the threshold", with_threshold)],
+    [silent_everywhere, other_thresholds, capitals, silent_at_random])
+
+# %% [markdown]
 # What does it get wrong? The right answer is in a green box, the reader's answer is underlined.
 
 # %% tags=["skip-grading"]

@@ -934,7 +934,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ by a point or two. Another seed can change more than that. And compare with the baselines: a rule of six lines solves
+# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. And compare with the baselines: a rule of six lines solves
 # task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (What helps is to
 # start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
 #
