@@ -658,7 +658,7 @@ predict("language_model_and_summarizer.counting")
 # Each loss has its interval, and each difference, too (lab 07): names are drawn with replacement, each with all its languages.
 
 # %% tags=["skip-grading"]
-from course_utils.evaluation import accuracy, interval, mean, show_scores
+from course_utils.evaluation import mean, show_scores
 
 
 @torch.no_grad()
@@ -1061,6 +1061,9 @@ check("language_model_and_summarizer.rouge_l")
 # A score of a summariser needs a baseline, too: the beginning of the article, **just as long as the summary**. (A longer one would get a higher recall for nothing.)
 
 # %% tags=["skip-grading"]
+from course_utils.evaluation import accuracy, interval
+
+
 def mean_f1(candidates: list[list[str]], references: list[list[str]]) -> float:
     return 100 * float(np.mean(
         [rouge_l(*pair)[2] for pair in zip(candidates, references, strict=True)]))

@@ -31,7 +31,7 @@
 # - measure precision, recall and F1 of *entities*, and say why token accuracy is misleading;
 # - split data so that the result means something, compare it with baselines, and read the errors.
 #
-# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 130 minutes
+# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 135 minutes
 # for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -46,7 +46,7 @@
 # | 8 | `entity_scores` | ●●●○○ | ●●●●● | 10 | 3 |
 #
 # **The core path** is all exercises with sections 1 to 13, about 110 minutes, and 6 for the review quiz. Whatever is marked *optional* can wait: texts that are
-# too long, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
+# too long, sentences that are no résumés, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
 
 # %%
 import math
@@ -1380,8 +1380,79 @@ find_the_control(
 # Compare that with the table above. It is what a model trained on made-up data is worth where people write as they like. Every one of the
 # sixty layouts came from the same few heads, however carefully they were split, and so did these thirty texts: real résumés may be harder
 # still. The cure is texts like these in training: thirty, then three hundred. **What carries over from this lab is the method, not the number.**
+
+# %% [markdown]
+# ### Sentences that are no résumés (optional)
 #
-# ## 12. Read the errors
+# How far does it carry? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with *person*, *place*, *organisation* and *date*. Four of the
+# résumés' labels come close to that. The others, such as *Skills*, have nothing to do there, so what gets them is dropped.
+#
+# A rule stands beside the model: words with capitals inside a sentence are a name, months and years are a date. It cannot tell people from places, so it calls all names what most are in the
+# **development** half. There you may look as often as you like. The **test** half is for one look, below.
+
+# %% tags=["skip-grading"]
+from course_utils.data.sentences_by_hand import sentences_by_hand
+
+AS = {"Name": "person", "Location": "place", "College": "organisation",
+      "Companies worked at": "organisation", "Graduation year": "date"}
+MONTHS = ("January|February|March|April|May|June|July|August|September|October|"
+          "November|December")
+LIKELY_DATE = re.compile(rf"(?:\d{{1,2}} )?(?:{MONTHS})(?: \d{{4}})?|\d{{4}}")
+CAPITALS = re.compile(r"(?<=[\w,] )[A-Z][\w'-]*(?: (?:[A-Z][\w'-]*|&))*")
+
+
+def by_model(sentences) -> list[list[Entity]]:
+    return [[Entity(start, end, AS[label]) for start, end, label in each
+             if label in AS]
+            for each in find_entities(model, [one.text for one in sentences])]
+
+
+def by_capitals(sentences, label: str) -> list[list[Entity]]:
+    return [[Entity(*found.span(), "date") for found in LIKELY_DATE.finditer(one.text)]
+            + [Entity(*found.span(), label) for found in CAPITALS.finditer(one.text)
+               if not LIKELY_DATE.match(found[0])]
+            for one in sentences]
+
+# %% tags=["skip-grading"]
+halves = {part: sentences_by_hand(part) for part in ("development", "test")}
+here = halves["development"]
+usual = Counter(one.label for each in here for one in each.entities
+                if one.label != "date").most_common(1)[0][0]
+true, found = [list(each.entities) for each in here], by_model(here)
+scores = entity_scores(true, found)
+show_table(["development half", "precision", "recall", "F1"],
+           [[label, *(f"{score:.3f}" for score in scores[label])] for label in scores])
+no_labels = [[[(start, end) for start, end, _ in each] for each in some]
+             for some in (true, found)]
+print(f"F1 of boundaries alone, whatever the label: {span_f1(*no_labels).score:.3f}")
+
+# %% tags=["skip-grading"]
+here = halves["test"]
+true, pieces = [list(each.entities) for each in here], [each.piece for each in here]
+said = {"capitals and months": by_capitals(here, usual), "fine-tuned": by_model(here)}
+show_scores("F1, test half", {who: span_f1(true, each) for who, each in said.items()},
+            pieces, beside="capitals and months")
+rows = []
+for kind in ("news", "encyclopaedia", "letter"):
+    rows.append([kind])
+    for each in said.values():
+        inside = [at for at, one in enumerate(here) if one.kind == kind]
+        counts = span_f1([true[at] for at in inside], [each[at] for at in inside])
+        sure = interval(counts, [pieces[at] for at in inside])
+        rows[-1].append(f"{sure.value:.3f} ({sure})")
+show_table(["F1, five pieces each", *said], rows)
+
+# %% [markdown]
+# What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), where the thirty résumés by hand gave 0.769 and the rule with capitals gives 0.429. The model is
+# clearly ahead of the rule: by 0.175 (0.057 to 0.284) on the same drawn pieces. So something carries over, and much does not. The development half says what:
+#
+# - **Persons** do: F1 0.857. Places follow far behind, 0.579, then organisations, 0.488, and dates, 0.410.
+# - Of the dates it finds a third. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
+# - The labels are not the main trouble. If only the boundaries count, F1 is 0.627 and not much higher than 0.575.
+#
+# Five pieces of each kind are too few to tell news from letters; with so few, even the intervals in the last table are too narrow. If you needed a tagger for letters, you would not argue about this table. You would annotate letters.
+#
+# # ## 12. Read the errors
 #
 # A number tells you how many errors there are. Only reading them tells you why. First: which labels are mistaken for which?
 
