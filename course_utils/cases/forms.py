@@ -29,6 +29,14 @@ def only(kind: type, found: Any) -> Any:
     return found
 
 
+def plain(found: Any) -> Any:
+    """The same in lists, tuples and numbers of Python's, so that a message shows ``[(0, 4)]`` and not ``[(np.int64(0), np.int64(4))]``."""
+    if isinstance(found, list | tuple):
+        parts = [plain(part) for part in found]
+        return parts if isinstance(found, list) else tuple(parts)
+    return found.tolist() if hasattr(found, "tolist") else found
+
+
 def _not_a(kind: type, name: str) -> TypeError:
     article = "an" if name[0] in "aeiou" else "a"
     package = kind.__module__.partition(".")[0]

@@ -17,6 +17,7 @@ import numpy as np
 
 from course_utils.data.language import language_of
 from course_utils.data.own import COLUMNS, Row
+from course_utils.evaluation import accuracy, interval, span_f1
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -325,11 +326,9 @@ class Measured:
     parts: Mapping[str, float]
 
 
-def measured_answers(
-    task: str, rows: Sequence[Row], answers: Sequence[Sequence[Sequence[Any]]], resamples: int = 1000
-) -> Measured:
-    """F1 of whole spans with their labels, or the mean F1 of the words of an answer, with a bootstrap interval over the rows."""
-    draws = np.random.default_rng(0).integers(0, len(rows), (resamples, len(rows)))
+def measured_answers(task: str, rows: Sequence[Row], answers: Sequence[Sequence[Sequence[Any]]]) -> Measured:
+    """F1 of whole spans with their labels, or the mean F1 of the words of an answer, with the interval over the groups of the rows."""
+    groups = [row["group"] for row in rows]
     if "spans" not in COLUMNS[task]:
         shares = np.array(
             [
@@ -337,30 +336,25 @@ def measured_answers(
                 for row, said in zip(rows, answers, strict=True)
             ]
         )
-        low, high = np.quantile(shares[draws].mean(axis=1), [0.025, 0.975])
         exact = np.mean(
             [
                 row["context"][said[0][0] : said[0][1]].split() == row["answer"].split()
                 for row, said in zip(rows, answers, strict=True)
             ]
         )
-        return Measured(
-            "F1 of words", float(shares.mean()), (float(low), float(high)), {"exactly right": float(exact)}
-        )
-    counts = np.zeros((len(rows), 2))  # twice what is right, and what was said and is true together
+        sure = interval(accuracy(shares), groups)
+        return Measured("F1 of words", sure.value, (sure.low, sure.high), {"exactly right": float(exact)})
+    true_spans = [[tuple(span) for span in without_overlaps(row["spans"])] for row in rows]
+    said_spans = [[tuple(span) for span in said] for said in answers]
+    sure = interval(span_f1(true_spans, said_spans), groups)
     by_label: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for count, row, said in zip(counts, rows, answers, strict=True):
-        true, found = ({tuple(span) for span in spans} for spans in (without_overlaps(row["spans"]), said))
-        count += 2 * len(true & found), len(true) + len(found)
+    for true, found in zip(map(set, true_spans), map(set, said_spans), strict=True):
         for label in {span[2] for span in true | found}:
             ours, theirs = ({span for span in spans if span[2] == label} for spans in (true, found))
             by_label[label][0] += 2 * len(ours & theirs)
             by_label[label][1] += len(ours) + len(theirs)
-    drawn = counts[draws].sum(axis=1)
-    low, high = np.quantile(drawn[:, 0] / np.maximum(drawn[:, 1], 1), [0.025, 0.975])
-    right, both = counts.sum(axis=0)
     parts = {label: twice / total for label, (twice, total) in sorted(by_label.items())}
-    return Measured("F1 of entities", right / max(both, 1), (float(low), float(high)), parts)
+    return Measured("F1 of entities", sure.value, (sure.low, sure.high), parts)
 
 
 def _word_f1(said: str, true: str) -> float:

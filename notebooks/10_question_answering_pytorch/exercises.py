@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from course_utils.cases.forms import plain
 from course_utils.cases.properties import f32, normal, together, trained_in_training_mode, weights_have_moved
 from course_utils.cases.reading import (
     BATCH,
@@ -98,7 +99,7 @@ def _mark_at_the_end(rng: np.random.Generator) -> Inputs:
 def _call_token_span(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if not isinstance(found, (tuple, list)) or len(found) != 2:
-        raise TypeError(f"it returned {found!r}; expected two whole numbers, (first, last).")
+        raise TypeError(f"it returned {plain(found)!r}; expected two whole numbers, (first, last).")
     if any(place is None for place in found):
         raise TypeError(f"it returned {found!r}; expected whole numbers: (0, 0) stands for no answer.")
     return {
@@ -189,7 +190,9 @@ def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if found is None:
         raise TypeError("it returned None instead of a list of (begin, end).")
-    windows = [tuple(window) for window in found]
+    if isinstance(found, str):
+        raise TypeError(f"it returned the text {found!r}; expected a list of pairs (begin, end).")
+    windows = [tuple(plain(window)) for window in found]
     if any(len(window) != 2 for window in windows):
         raise TypeError(f"it returned {windows!r}; expected a list of pairs (begin, end).")
     places = [
@@ -623,7 +626,7 @@ def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with one_thread():
         found = call_function(learner, tensors(inputs))
     if not isinstance(found, (tuple, list)) or len(found) != 3 or any(part is None for part in found):
-        raise TypeError(f"it returned {found!r}; expected three numbers, (first, last, score).")
+        raise TypeError(f"it returned {plain(found)!r}; expected three numbers, (first, last, score).")
     places = index(found[0], "first"), index(found[1], "last")
     first, last = first_of_equals(*inputs.values(), *places)
     return {"first": np.array(first), "last": np.array(last), "score": np.array(float(found[2]))}

@@ -605,6 +605,12 @@ def _lora(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Any, dict[s
                 raise TypeError(
                     f"`{name}` is a layer with a weight, as in peft. Here `{name}` has to be the parameter itself."
                 )
+            if name not in vars(layer):
+                own = ", ".join(f"`{part}`" for part in parts if not part.startswith("base."))
+                raise TypeError(
+                    f"the layer has no `{name}`. Its own parameters are {own or 'none'}; "
+                    "the two factors have to be called `down` and `up`."
+                )
             raise TypeError(f"`{name}` is not a parameter of the layer; an optimizer would never see it.")
         if parts[name].shape != given[name].shape:
             raise TypeError(
@@ -733,6 +739,11 @@ def _two_models(texts: int, resamples: int, usual_level: bool = False):
     return inputs
 
 
+def _a_model_beside_itself(rng: np.random.Generator) -> Inputs:
+    right = rng.random(60) < rng.uniform(0.4, 0.6)
+    return {"ours": right, "theirs": right.copy(), "draws": rng.integers(0, 60, (200, 60))}
+
+
 bootstrap_interval = Exercise(
     name="bootstrap_interval",
     returns=("low", "high"),
@@ -741,6 +752,10 @@ bootstrap_interval = Exercise(
         Case("about 130 texts, 300 resamples, another level", _two_models(130, 300)),
         Case("about 57 texts, 500 resamples, another level", _two_models(57, 500)),
         Case("about 40 texts and 9 resamples: each of them counts", _two_models(40, 9)),
+        Case(
+            "about 70 texts; then a model beside itself, where pairs leave no difference",
+            together(_two_models(70, 200), _a_model_beside_itself),
+        ),
     ),
     bypasses=("scipy.stats.bootstrap",),
 )
@@ -909,6 +924,10 @@ _FORMS = {
     "95 % interval": r"\d+\.\d{3} to \d+\.\d{3}",
 }
 """How the numbers are written; all others have three decimals."""
+_INTERVAL = re.compile(
+    r"95(?:\s*%|[\s-]*per\s?cent)[\s-]*(?:confidence |bootstrap )?(?:interval|CI)", re.IGNORECASE
+)
+"""What people call the row with the interval."""
 _LINE = 64
 
 
@@ -980,7 +999,7 @@ def _table_of_results(section: str) -> dict[str, str]:
     if not tables:
         raise ValueError("the table of results has no line of dashes under its heading, so it is no table.")
     return {
-        re.sub(r"(?<=\d)\s*%", " %", row[0]): row[1]  # "95% interval" is an interval, too
+        _INTERVAL.sub("95 % interval", row[0]): row[1]
         for place in tables
         for row in takewhile(lambda row: len(row) == 2, rows[place:])
     }

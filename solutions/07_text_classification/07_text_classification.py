@@ -31,10 +31,10 @@
 # - choose the best epoch, read a confusion matrix, and measure whether a model is as sure as it is right;
 # - decide whether a task needs a sequence model at all, and test that decision.
 #
-# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 100 minutes for you; the computer
+# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 105 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 65 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 70 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
 # Exercises 4, 9 and 10 earn points like the others; your instructor says whether you need them.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -229,11 +229,12 @@ check("text_classification.split_by_group")
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class Task(NamedTuple):
-    """Texts and labels of the three parts ("train", "validation", "test"), and the
-    names of the classes."""
+    """Texts, labels and groups of the three parts ("train", "validation", "test"), and
+    the names of the classes."""
 
     texts: dict[str, list[str]]
     labels: dict[str, np.ndarray]
+    groups: dict[str, list[str]]
     names: list[str]
 
 
@@ -250,6 +251,7 @@ def parted(texts: list[str], labels: list[int], groups: list[str], names: list[s
     return Task(
         {part: [texts[row] for row in numbers] for part, numbers in rows.items()},
         {part: np.array(labels)[numbers] for part, numbers in rows.items()},
+        {part: [groups[row] for row in numbers] for part, numbers in rows.items()},
         names,
     )
 
@@ -360,7 +362,7 @@ def bag_classifier(task: Task, n: int) -> tuple[keras.Model, dict]:
     """A model, not trained yet, and what it reads: part -> (bags, labels) in
     batches."""
     index = index_of(task.texts["train"], n)
-    data = {}
+    data = {"order": np.arange(len(task.texts["test"]))}
     for part, texts in task.texts.items():
         pairs = tf.data.Dataset.from_tensor_slices(
             (bag_of_ngrams(texts, index, n), task.labels[part]))
@@ -387,13 +389,19 @@ def trained(model: keras.Model, data: dict, name: str, epochs: int,
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 results = {name: {} for name in (*TASKS, "split at random")}
+hits = {name: {} for name in results}  # which texts of the test each model got right
 
 
 def tested(task_name: str, model_name: str, model: keras.Model, data: dict,
            history: dict, seconds: float):
-    """Prints a model's accuracy on the test, and notes it in `results`."""
-    accuracy = model.evaluate(data["test"], verbose=0, return_dict=True)["accuracy"]
-    results[task_name][model_name] = accuracy, seconds
+    """Prints a model's accuracy on the test, and notes it in `results` and `hits`."""
+    logits = model.predict(data["test"], verbose=0)
+    labels = np.concatenate([each for _, each in data["test"].as_numpy_iterator()])
+    right = np.empty(len(labels), dtype=bool)
+    right[data["order"]] = logits.argmax(axis=1) == labels  # as the texts stand
+    accuracy = float(right.mean())
+    results[task_name][model_name], hits[task_name][model_name] = (
+        (accuracy, seconds), right)
     print(f"{task_name:16} {model_name:30} accuracy {accuracy:.3f}  "
           f"{len(history['loss']):2} epochs {seconds:6.1f} seconds")
 
@@ -433,6 +441,57 @@ measured("text_classification.split")
 #
 # (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And pairs add nothing to single words.)
 #
+# ### Find the missing control
+#
+# The claim above: modules that the model knows are what the random split gains. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
+# have nothing to do with it.* Which of these four answers that? Naive Bayes, which learns in a moment, stands in for the bag.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.widgets.controls import find_the_control
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+modules = [one.module for one in documented]
+
+
+def quick(groups: list[str], seed: int = 0, labels=of_library) -> str:
+    """The accuracy of naive Bayes on words, with a split by these groups."""
+    task = parted(sentences, labels, groups, libraries, seed)
+    counts = CountVectorizer(token_pattern=r"\S+", min_df=2, binary=True)
+    model = MultinomialNB(alpha=0.1).fit(
+        counts.fit_transform(task.texts["train"]), task.labels["train"])
+    said = model.predict(counts.transform(task.texts["test"]))
+    return f"{np.mean(said == task.labels['test']):.3f}"
+
+
+def made_up(seed: int) -> list[str]:
+    return np.random.default_rng(seed).permutation(modules).tolist()
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def other_draws():
+    return [["random split, another draw", quick(each_alone, seed)] for seed in (1, 2)]
+
+
+def lumps_without_meaning():
+    return [["lumps as large as modules, sentences at random",
+             quick(made_up(seed), seed)] for seed in (0, 1, 2)]
+
+
+def labels_at_random():
+    labels = np.random.default_rng(0).permutation(of_library).tolist()
+    return [["split by module, labels shuffled", quick(modules, 0, labels)]]
+
+
+def no_words():
+    return [["always the most frequent class", f"{chance['which library']:.3f}"]]
+
+# %% tags=["skip-grading"]
+find_the_control(
+    "text_classification.lumps", ["split", "accuracy"],
+    [["at random", quick(each_alone)], ["by module", quick(modules)]],
+    [other_draws, lumps_without_meaning, labels_at_random, no_words])
+
+# %% [markdown]
 # ## 4. Batches without much padding
 #
 # The encoder reads sequences: a list of word numbers for each text. 0 is padding, 1 stands for all words that are not in the vocabulary.
@@ -477,17 +536,23 @@ def batched(rows: list[list[int]], labels: np.ndarray) -> tf.data.Dataset:
     return singles.batch(32).map(lambda ids, labels: (ids.to_tensor(), labels))
 
 
+def order_of(rows: list[list[int]]) -> np.ndarray:
+    return np.argsort([len(row) for row in rows], kind="stable")
+
+
 def by_length(rows: list[list[int]], labels: np.ndarray) -> tf.data.Dataset:
-    order = np.argsort([len(row) for row in rows], kind="stable")
+    order = order_of(rows)
     return batched([rows[number] for number in order], labels[order])
 
-
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def pipelines(task_name: str) -> dict:
-    """Part -> batches of (ids, labels), for fit and evaluate."""
+    """Part -> batches of (ids, labels), and the order in which the test comes."""
     task, data = TASKS[task_name], {}
     for part, texts in task.texts.items():
-        batches = by_length(
-            numbered(texts, words_of[task_name]), task.labels[part]).cache()
+        rows = numbered(texts, words_of[task_name])
+        if part == "test":
+            data["order"] = order_of(rows)
+        batches = by_length(rows, task.labels[part]).cache()
         data[part] = (batches.shuffle(1_000, seed=0) if part == "train" else batches
                       ).prefetch(tf.data.AUTOTUNE)
     return data
@@ -1103,8 +1168,8 @@ kept, kept_data = measure(
 tested("which library", "encoder, positions, last epoch", model, data, history, seconds)
 
 # %% [markdown]
-# On real text no network is better than the bags of section 3 (0.58 and 0.56), and each takes longer to train. The test has 1,699 sentences, so each of these accuracies is uncertain
-# by about ±0.024. All four networks are a few points below the bag of words, and the differences between them are no larger than chance explains: another seed puts them in another order. So neither
+# On real text no network is better than the bags of section 3 (0.58 and 0.56). All four are a few points below the bag of words; whether that is more than luck, you will find out below. Among
+# themselves they differ by no more than another seed changes: it puts them in another order. So neither
 # attention instead of the LSTM, nor positions, nor more epochs make a difference that this test could show. Which library a sentence comes from depends on *what* it is about, and that is in its words.
 #
 # Here the rule of exercise 1 was right: take the bag. But both ratios of this lab are far below 1,500. What happens above? This table was measured once for the course, outside this lab, on a larger selection of
@@ -1115,7 +1180,7 @@ tested("which library", "encoder, positions, last epoch", model, data, history, 
 # | 8,000 | 602 | 0.559 | 0.542 | 0.543 |
 # | 48,807 | 3,660 | 0.638 | 0.643 | 0.635 |
 #
-# At 602 the rule was right again: the encoder is no better than a bag. At 3,660 the rule promises that the encoder wins, but it is a tie: the three lie within 0.01 of each other, and each is uncertain by about ±0.02.
+# At 602 the rule was right again: the encoder is no better than a bag. At 3,660 the rule promises that the encoder wins, but it is a tie: the three lie within 0.01 of each other, which one seed and one split cannot tell apart.
 #
 # Now the sentences in which only the order decides:
 
@@ -1166,6 +1231,60 @@ show_figure(
 )
 
 # %% [markdown]
+# ### Better, or luck?
+#
+# Each of these accuracies comes from one test set. With other texts each would be a little different. By how much? Three tools answer that, and all labs from here on use them. They are in
+# `course_utils.evaluation`, which is short enough to read.
+#
+# - An **interval**. Draw as many modules as the test has, *with replacement*, compute the accuracy of their sentences, and do so 2,000 times. The middle 95 % of the results are the interval (the
+#   **bootstrap**, [Efron 1979](https://doi.org/10.1214/aos/1176344552)). Draw whole modules, because sentences of one module succeed and fail together.
+# - A **paired difference**. To compare two models, take the difference of their accuracies on the *same* drawn texts. What is hard for both cancels out.
+# - A **noise floor**: what comes out where there is nothing to find. Here: shuffle the labels of the test.
+#
+# In words, a difference is *clear* if even the 99 % interval leaves out 0, *barely* there if only the 95 % interval does, and otherwise the two models *cannot be told apart* by this test.
+
+# %% tags=["skip-grading"]
+from course_utils.evaluation import accuracy, interval, noise_floor, shuffled
+from course_utils.evaluation import show_scores
+
+groups = {"which library": library.groups["test"], "is or are": None,
+          "split at random": at_random.groups["test"]}
+rows = []
+for name in ("split at random", "which library"):
+    bag = accuracy(hits[name]["bag of words"])
+    rows.append([f"bag of words, {name}", f"{bag.score:.3f}",
+                 str(interval(bag)), str(interval(bag, groups[name]))])
+show_table(["accuracy", "", "sentences drawn", "modules drawn"], rows)
+
+for name in TASKS:
+    show_scores(f"{name}, on the test",
+                {model: accuracy(right) for model, right in hits[name].items()},
+                groups[name], beside="bag of words")
+
+# %% tags=["skip-grading"]
+from scipy.stats import bootstrap
+
+right = hits["is or are"]["bag of words"].astype(float)
+theirs = bootstrap((right,), np.mean, n_resamples=2_000, method="percentile",
+                   rng=np.random.default_rng(0)).confidence_interval
+print("ours", interval(accuracy(right)), " scipy's",
+      f"{theirs.low:.3f} to {theirs.high:.3f}")
+labels = agreement.labels["test"]
+low, high = noise_floor(lambda truth: np.mean(truth == labels), shuffled(labels))
+print(f"answers that have nothing to do with the texts: {low:.3f} to {high:.3f}")
+
+# %% [markdown]
+# Read the tables slowly. They say more than the bars.
+#
+# - With whole modules drawn, the intervals of the first task are about twice as wide: 1,699 sentences are worth far fewer, because they come from a few dozen modules at a time. Even so, the two
+#   splits are far apart.
+# - Two intervals that overlap do *not* mean that two models are equal. Those of the bag of words and of the networks overlap; the paired differences leave out 0. So the networks are below the bag, here
+#   by 4 to 6 points. What the test cannot tell apart are the two bags.
+# - The interval knows the texts, not the seed: each network was trained once. Differences of a point or two *between* the networks change with it, so their order means nothing.
+# - On the second task the LSTM and the encoder with positions make no mistake at all. That does not mean that they never will: the interval still ends at 0.997. The others lie in or near the floor.
+#
+# ### Words, or their order?
+#
 # For each of these sentences there could be one with *exactly the same words* and the other answer: let the subject change places with an attractor of the other number. So the words alone say nothing, whatever model reads them.
 # Pairs of neighbours say nothing, either.
 #
@@ -1315,17 +1434,24 @@ check("text_classification.calibration_error")
 predict("text_classification.sure")
 
 # %% tags=["skip-grading"]
+from course_utils.evaluation import from_shares
+
+
 def report(one: keras.Model) -> list[str]:
     """Accuracy, calibration error and overconfidence on the test."""
     logits = np.concatenate([one.predict_on_batch(ids) for ids, _ in kept_data["test"]])
     shares = np.asarray(ops.softmax(logits))
     error, over = calibration_error(shares, true)
-    accuracy = np.mean(shares.argmax(axis=1) == true)
-    return [f"{accuracy:.3f}", f"{error:.3f}", f"{over:+.3f}"]
+    right = np.mean(shares.argmax(axis=1) == true)
+    floor = noise_floor(lambda labels: calibration_error(shares, labels)[0],
+                        from_shares(shares))  # labels drawn from its own shares
+    return [f"{right:.3f}", f"{error:.3f}", "{:.3f} to {:.3f}".format(*floor),
+            f"{over:+.3f}"]
 
 
 rows = [["of the best epoch", *report(kept)], ["after the last epoch", *report(model)]]
-show_table(["model", "accuracy", "calibration error", "overconfidence"], rows)
+show_table(["model", "accuracy", "calibration error", "a perfect model has",
+            "overconfidence"], rows)
 show_figure(
     reliability(probabilities.max(axis=1), said == true),
     alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a "
@@ -1334,7 +1460,9 @@ show_figure(
 measured("text_classification.sure")
 
 # %% [markdown]
-# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25. If somebody acts on the probabilities, that is a large difference, and
+# The column *a perfect model has* is the noise floor: the error of 95 % of models that are exactly as sure as they are right, on so many texts. It is not 0, because chance moves the accuracy of each bin.
+#
+# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25, both far above the floor. If somebody acts on the probabilities, that is a large difference, and
 # accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
 #
 # ## Common mistakes, by their symptom

@@ -654,14 +654,38 @@ print(f"the best of {len(tried)}: n = {n}, strength {strength:g}, share {share:g
 # %% tags=["skip-grading"]
 predict("language_model_and_summarizer.counting")
 
+# %% [markdown]
+# Each loss has its interval, and each difference, too (lab 07): names are drawn with replacement, each with all its languages.
+
 # %% tags=["skip-grading"]
+from course_utils.evaluation import mean, show_scores
+
+
+@torch.no_grad()
+def token_losses(model: nn.Module, rows: list[list[int]]) -> np.ndarray:
+    """The loss of each token, row by row."""
+    found = []
+    for start in range(0, len(rows), 256):
+        inputs, targets = shift_targets(batch_of(rows[start : start + 256]))
+        each = nn.functional.cross_entropy(
+            model(inputs).mT, targets, reduction="none")
+        found.append(each[targets != -100])
+    return torch.cat(found).numpy()
+
+
 every, own = counted(count(n, strength), rows_of["test"])
 single = counted(count(1, strength), rows_of["test"])[0]
 nats = {"letters counted": nats_of(single), "all languages as one": nats_of(every),
         "with the language": nats_of((1 - share) * every + share * own),
         "your Transformer": speller_nats}
-rows = [[name, f"{value:.3f}"] for name, value in nats.items()]
-show_table(["names not in training", "nats a token"], rows)
+of_token = {
+    "letters counted": -np.log(single), "all languages as one": -np.log(every),
+    "with the language": -np.log((1 - share) * every + share * own),
+    "your Transformer": token_losses(speller, rows_of["test"])}
+show_scores("names not in training, nats a token",
+            {name: mean(each, np.ones(len(each))) for name, each in of_token.items()},
+            [tuple(row[1:-1]) for row in rows_of["test"] for _ in row[1:]],
+            beside="with the language")
 print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
 measured("language_model_and_summarizer.counting")
 
@@ -1037,6 +1061,9 @@ check("language_model_and_summarizer.rouge_l")
 # A score of a summariser needs a baseline, too: the beginning of the article, **just as long as the summary**. (A longer one would get a higher recall for nothing.)
 
 # %% tags=["skip-grading"]
+from course_utils.evaluation import accuracy, interval
+
+
 def mean_f1(candidates: list[list[str]], references: list[list[str]]) -> float:
     return 100 * float(np.mean(
         [rouge_l(*pair)[2] for pair in zip(candidates, references, strict=True)]))
@@ -1050,8 +1077,11 @@ models = {
         for one, each in zip(news["test"], wanted, strict=True)],
     "some other headline": [*wanted[1:], wanted[0]],
 }
-rows = [[name, f"{mean_f1(texts, wanted):.1f}"] for name, texts in models.items()]
-show_table(["headline", "ROUGE-L"], rows)
+rows = []
+for name, texts in models.items():
+    each = [rouge_l(*pair)[2] for pair in zip(texts, wanted, strict=True)]
+    rows.append([name, f"{mean_f1(texts, wanted):.1f}", str(interval(accuracy(each)))])
+show_table(["headline", "ROUGE-L", "95 % interval, from 0 to 1"], rows)
 
 # %% [markdown]
 # On text from a generator, a small model learns the whole task from nothing. Remember this: on real text, section 10 will tell a different story.

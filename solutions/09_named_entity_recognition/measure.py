@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from course_utils.evaluation import interval, span_f1
 from course_utils.models.shipped_tagger import FILE, load_tagger, save_tagger
 from grader.course import Course
 from grader.reference.lab import Lab, checked_exercise
@@ -55,9 +56,8 @@ def show(made: dict[str, Any], title: str) -> None:
         gold = [list(each.entities) for each in texts]
         found = made["find_entities"](made["model"], [each.text for each in texts])
         groups = [getattr(each, "template", each.text) for each in texts]
-        low, high = made["interval"](groups, gold, found)
-        f1 = made["entity_scores"](gold, found)["all"][2]
-        print(f"=== {title} {name:18} F1 {f1:.3f} ({low:.3f} to {high:.3f})", flush=True)
+        sure = interval(span_f1(gold, found), groups)
+        print(f"=== {title} {name:18} F1 {sure.value:.3f} ({sure})", flush=True)
 
 
 def main() -> None:

@@ -23,6 +23,10 @@ slip("validate_rows", "type_not_looked_at", "A value of another type passes.",
      ("        if wrong:\n",
       "        if wrong or not all(isinstance(row[column], kind) for column, kind in COLUMNS[task].items()):\n"))
 
+slip("validate_rows", "nothing_taken_for_missing", "A start of 0, or a row without entities, counts as a missing column.",
+     "0 and an empty list count as false in Python, but an answer may begin with the first character, and a text need not have entities. Ask for the type, and only of a text whether it is blank.",
+     ("not isinstance(value, kind) or", "not value or not isinstance(value, kind) or"))
+
 slip("validate_rows", "only_the_first_of_a_row", "Only the first fault of each row is found.",
      "A row may have several faults. Whoever mends the file wants to see all of them at once.",
      ("for column in wrong]", "for column in wrong[:1]]"))
@@ -90,6 +94,11 @@ slip("find_leaks", "minus_1_for_the_first", "A row that is the first with its te
      "For the first row with a text the answer is the row itself, so that every row has an answer.",
      ("return np.array(first), ",
       "return np.array([-1 if one == row else one for row, one in enumerate(first)]), "))
+
+slip("find_leaks", "row_0_taken_for_none", "A copy of row 0 is given its own number.",
+     "0 counts as false in Python, but row 0 is a row like any other. With `or` you ask whether the number is 0, not whether there is one. Ask whether the text is among those seen.",
+     ("first = [rows.setdefault(text, row) for row, text in enumerate(plain)]",
+      "first = []\n    for row, text in enumerate(plain):\n        first.append(rows.get(text) or row)\n        rows.setdefault(text, row)"))
 
 slip("find_leaks", "the_last_copy", "The last row with the same text is given, not the first.",
      "A dict that is written again and again keeps what came last. You need what came first.",
@@ -314,12 +323,17 @@ slip("LoRALinear", "PlainTensors", "The factors are plain tensors.",
      ("nn.Parameter(torch.zeros(base.out_features, rank))", "torch.zeros(base.out_features, rank)"))
 
 slip("LoRALinear", "FactorsAreLayers", "The factors are `nn.Linear` layers.",
-     "So does peft, and it computes the same. But the lab asks for two parameters called `down` and `up`: the weights of your two layers.",
+     "peft does the same, and it would train. But the lab asks for two parameters called `down` and `up`: the weights of your two layers.",
      ("nn.Parameter(\n            torch.randn(rank, base.in_features) / base.in_features**0.5\n        )",
       "nn.Linear(base.in_features, rank, bias=False)"),
      ("nn.Parameter(torch.zeros(base.out_features, rank))", "nn.Linear(rank, base.out_features, bias=False)"),
      ("(x @ self.down.T @ self.up.T)", "self.up(self.down(x))"),
      ("(self.up @ self.down)", "(self.up.weight @ self.down.weight)"))
+
+slip("LoRALinear", "OtherNames", "The factors have other names.",
+     "Your factors may be right, but the check looks for parameters called `down` and `up`, as the docstring says.",
+     ("self.down = nn.Parameter(", "self.A = nn.Parameter("), ("self.up = nn.Parameter(", "self.B = nn.Parameter("),
+     ("(x @ self.down.T @ self.up.T)", "(x @ self.A.T @ self.B.T)"), ("(self.up @ self.down)", "(self.B @ self.A)"))
 
 slip("LoRALinear", "NothingIsTrained", "No gradient arrives at the factors.",
      "The values are right, but the layer was computed where PyTorch records nothing, so training cannot move the factors. Where did you turn recording off?",
@@ -393,6 +407,24 @@ slip("bootstrap_interval", "not_in_pairs", "The two models are not compared on t
      "Each model gets other texts, so it counts whether one has drawn the easier ones. Use the same texts for both.",
      ("difference[draws].mean(axis=1)",
       "ours[draws].mean(axis=1) - theirs[np.roll(draws, 1, axis=0)].mean(axis=1)"))
+
+slip("bootstrap_interval", "drawn_in_another_order", "The two models do not get the same resample.",
+     "Each resample is a set of texts for *both* models. If the second one gets the resamples in another order, its luck no longer cancels ours out.",
+     ("difference[draws].mean(axis=1)", "ours[draws].mean(axis=1) - theirs[draws[::-1]].mean(axis=1)"))
+
+slip("bootstrap_interval", "intervals_of_both", "An interval is computed for each model, and then one is subtracted from the other.",
+     "That allows for the worst luck of one model together with the best of the other. On the same texts their luck is much the same: take the difference in each resample first.",
+     ("    low, high = np.quantile(results, [tail, 1 - tail])\n",
+      "    mine = np.quantile(ours.astype(float)[draws].mean(axis=1), [tail, 1 - tail])\n"
+      "    other = np.quantile(theirs.astype(float)[draws].mean(axis=1), [tail, 1 - tail])\n"
+      "    low, high = mine[0] - other[1], mine[1] - other[0]\n"))
+
+slip("bootstrap_interval", "ends_subtracted", "The ends of two intervals are subtracted, low from low and high from high.",
+     "The low ends belong to different resamples, so their difference is that of no resample at all. Subtract within each resample, then take the quantiles.",
+     ("    low, high = np.quantile(results, [tail, 1 - tail])\n",
+      "    mine = np.quantile(ours.astype(float)[draws].mean(axis=1), [tail, 1 - tail])\n"
+      "    other = np.quantile(theirs.astype(float)[draws].mean(axis=1), [tail, 1 - tail])\n"
+      "    low, high = mine - other\n"))
 
 slip("bootstrap_interval", "ours_only", "The interval is that of our accuracy.",
      "What the other model does is not in your numbers. Asked for is the difference.",

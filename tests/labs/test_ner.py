@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +19,7 @@ from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
 from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes, resume_splits
 from course_utils.data.resumes_by_hand import resumes_by_hand
+from course_utils.data.sentences_by_hand import KINDS, sentences_by_hand
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.shipped_tagger import load_tagger
 from course_utils.plots import entities as plots
@@ -259,6 +262,28 @@ def test_the_texts_by_hand_have_trimmed_spans_of_every_label_and_no_mark_is_left
 
 
 # ---------------------------------------------------------------------------------- cleaning
+
+
+def test_the_sentences_by_hand_have_exact_spans_and_no_piece_is_in_both_parts():
+    sentences = sentences_by_hand()
+    assert len(sentences) == 150
+    for one in sentences:
+        assert not set("[]") & set(one.text), one.text
+        assert [*one.entities] == sorted(one.entities), one.text
+        for entity, after in itertools.pairwise([*one.entities, Entity(len(one.text), len(one.text), "")]):
+            words = one.text[entity.start : entity.end]
+            assert words and words == words.strip(' ,.;:!?"') and entity.end <= after.start, one.text
+            assert not re.search(r"\w$", one.text[: entity.start]), words  # a word is not cut in two
+            assert not re.match(r"\w", one.text[entity.end :]), words
+    parts = {part: sentences_by_hand(part) for part in ("development", "test")}
+    assert sentences == tuple(sorted([*parts["development"], *parts["test"]], key=sentences.index))
+    assert not {one.piece for one in parts["development"]} & {one.piece for one in parts["test"]}
+    for part in parts.values():
+        assert {kind: sum(one.kind == kind for one in part) for kind in KINDS} == dict.fromkeys(KINDS, 25)
+        counts = Counter(entity.label for one in part for entity in one.entities)
+        assert set(counts) == {"person", "place", "organisation", "date"} and min(counts.values()) >= 15
+    with pytest.raises(ValueError, match="no part 'train'"):
+        sentences_by_hand("train")
 
 
 def test_cleaning_restores_what_was_marked_by_hand(reference):

@@ -481,14 +481,17 @@ def test_of_spans_that_overlap_the_longest_stays():
 
 def test_whole_spans_and_words_of_answers_are_measured():
     rows = [
-        {"text": "Ada met Bob", "spans": [[0, 3, "PER"], [8, 11, "PER"]]},
-        {"text": "in May", "spans": [[3, 6, "DATE"]]},
+        {"group": "a", "text": "Ada met Bob", "spans": [[0, 3, "PER"], [8, 11, "PER"]]},
+        {"group": "b", "text": "in May", "spans": [[3, 6, "DATE"]]},
     ]
     exact = measured_answers("entities", rows, [row["spans"] for row in rows])
-    assert (exact.score, exact.interval, dict(exact.parts)) == (1, (1, 1), {"DATE": 1, "PER": 1})
+    assert (exact.score, dict(exact.parts)) == (1, {"DATE": 1, "PER": 1})
+    assert exact.interval == (pytest.approx(0.025**0.5), 1)  # of two groups, all right: that says little
     half = measured_answers("entities", rows, [[[0, 3, "PER"], [8, 11, "DATE"]], []])
     assert half.score == pytest.approx(2 / 5) and half.parts == {"DATE": 0, "PER": pytest.approx(2 / 3)}
-    asked = [{"context": "It rained in May.", "question": "When?", "answer": "in May", "start": 10}]
+    asked = [
+        {"group": "a", "context": "It rained in May.", "question": "When?", "answer": "in May", "start": 10}
+    ]
     found = measured_answers("questions", asked, [[[10, 17, ""]]])
     assert found.score == pytest.approx(0.5) and found.parts == {"exactly right": 0}
 
