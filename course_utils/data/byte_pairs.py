@@ -7,6 +7,7 @@ are broken as the package ``tokenizers`` breaks them; each merge adds one more. 
 from __future__ import annotations
 
 import functools
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -45,8 +46,8 @@ def single_bytes(word: str) -> tuple[bytes, ...]:
 
 
 def vocabulary_of(merges: Sequence[Pair]) -> list[bytes]:
-    """All tokens, in the order of their numbers. Two merges may make the same token; it is listed once."""
-    return list(dict.fromkeys([*SINGLE, *(left + right for left, right in merges)]))
+    """All tokens, in the order of their numbers."""
+    return [*SINGLE, *(left + right for left, right in merges)]
 
 
 @functools.cache
@@ -84,12 +85,7 @@ def _tokenizer(model: object) -> Tokenizer:
 
 
 def library_merges(texts: Iterable[str], count: int) -> list[Pair]:
-    """The first merges that the package ``tokenizers`` learns from texts, at most ``count``.
-
-    Two merges that make the same token count once in a vocabulary, so there may be a few more.
-    """
-    import json
-
+    """The first merges that the package ``tokenizers`` learns from texts, at most ``count``."""
     from tokenizers import models, pre_tokenizers, trainers
 
     tokenizer = _tokenizer(models.BPE())
@@ -99,6 +95,11 @@ def library_merges(texts: Iterable[str], count: int) -> list[Pair]:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
+    return merges_of(tokenizer)
+
+
+def merges_of(tokenizer: Tokenizer) -> list[Pair]:
+    """The merges of a byte-level tokenizer, in order."""
     found = json.loads(tokenizer.to_str())["model"]["merges"]
     return [(unprinted(left), unprinted(right)) for left, right in found]
 

@@ -15,15 +15,18 @@
 # # Lab 13: from text to text
 #
 # Every model that you have built so far got numbers for words. Who decides what a word is? Here you write the answer that GPT-2
-# and most models since have given: a tokenizer that is *learned* from text and that can write anything.
+# and most models since have given: a tokenizer that is *learned* from text and that can write anything. Then one model, with one set of
+# weights, does five tasks, and you name the task in the text that you type.
 #
 # **After this lab you can**
 #
 # - learn a vocabulary by byte-pair encoding, and cut any text with it;
-# - measure what a vocabulary does to numbers, names, accents and code.
+# - measure what a vocabulary does to numbers, names, accents and code;
+# - turn any task into text, mix several of them, and train one model on all;
+# - find out whether a model does what its prefix says.
 #
-# **You need** lab 05. **Time:** about 55 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores.
+# **You need** lab 05. **Time:** about 95 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is all that is not marked *(optional)*, about 75 minutes, and 3 for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -31,10 +34,18 @@
 # | 2 | `merge` | ●●○○○ | ●●●●● | 6 | 3 |
 # | 3 | `encode` | ●●●○○ | ●●●●● | 7 | 3 |
 # | 4 | `decode` | ●○○○○ | ●●●○○ | 3 | 2 |
+# | 5 | `teacher_forcing_batch` | ●●○○○ | ●●●●● | 7 | 3 |
+# | 6 | `mixture` | ●●○○○ | ●●●●○ | 5 | 2 |
+# | 7 | `as_text` | ●○○○○ | ●●○○○ | 3 | 1 |
+# | 8 | `from_text` | ●●○○○ | ●●○○○ | 3 | 1 |
+# | 9 | `span_corruption` | ●●●○○ | ●●●○○ | 7 | 2 |
 
 # %%
 import itertools
+import random
 from collections import Counter
+
+import numpy as np
 
 from course_utils.data.byte_pairs import (
     BytePairs, count_words, single_bytes, split_words, vocabulary_of)
@@ -78,7 +89,7 @@ from course_utils.data.translation import translation_pairs
 import itertools
 
 pairs = translation_pairs(3_000, seed=13)
-texts = [text for pair in pairs for text in pair]
+texts = [text for pair in pairs for text in (pair.source, pair.target)]
 words = count_words(texts)
 print(f"{len(texts):,} sentences, {len(words):,} different words")
 for word, count in sorted(words.items(), key=lambda item: -item[1])[:3]:
@@ -336,7 +347,7 @@ for text in ("Jane visite l'Afrique en septembre", "Zürich, 東京, 😀", "x[i
 # ## 4. What a vocabulary does
 #
 # More merges make shorter texts: fewer steps to write, fewer places to attend to. They also need a larger table of embeddings, and a rare token gets little training. How much does
-# size buy? Measure it on three kinds of text that were not used for learning: more of the same sentences, prose of Python documentation, and code.
+# size buy? Measure it on two kinds of text that were not used for learning: more of the same sentences, and the English of NumPy's documentation.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.vocabulary")
@@ -347,13 +358,14 @@ from course_utils.plots.text_to_text import compression_curves
 
 kinds = {
     "new sentences of the same kind":
-        [text for pair in translation_pairs(3_400, seed=14)[3_000:] for text in pair],
+        [text for pair in translation_pairs(3_400, seed=14)[3_000:]
+         for text in (pair.source, pair.target)],
     "English of NumPy's documentation": [one.text for one in load_descriptions()],
 }
 many, curves = library_merges(texts, 2_000), {}
 for name, some in kinds.items():
     curves[name] = {}
-    for number in (0, 50, 100, 200, 400, 800, 1_600):
+    for number in (0, 50, 100, 200, 400, 800, len(many)):
         tokens = BytePairs(many[:number])
         total = sum(len(tokens.encode(text)) for text in some)
         curves[name][len(tokens)] = sum(map(len, some)) / total
@@ -362,15 +374,20 @@ show_figure(
     alt="Two rising lines. Characters for each token against the size of the "
     "vocabulary: steep at first, then flat. On documentation the line stays lower.",
 )
+shorter = {}
 for name, points in curves.items():
-    print(name, {size: f"{value:.2f}" for size, value in points.items()})
-measured("text_to_text.vocabulary")
+    sizes = list(points)
+    shorter[name] = 1 - points[sizes[4]] / points[sizes[-1]]
+    print(f"{name}: {points[sizes[0]]:.2f} characters a token without any merge; from "
+          f"{sizes[4]} to {sizes[-1]:,} tokens, {shorter[name]:.0%} fewer tokens")
+measured("text_to_text.vocabulary", shown=list(shorter.values())[1] < 0.2)
 
 # %% [markdown]
-# The first merges buy most. Twice the vocabulary is never half the length. And what was learned from one kind of text is of less use for another: a vocabulary knows
-# what it was learned from.
+# The made sentences have only about 800 different words, so merges go on paying until each word is one token. On documentation nearly all of them are wasted: the pieces of
+# *professeur* do not occur there. A vocabulary knows what it was learned from. (More text and more merges of the *right* kind are the rival to beat; that is the first
+# point of *Going further*.)
 #
-# SmolLM2 of lab 08 has 49,152 tokens, learned from English web pages and code. The same method, so the same list of merges, only longer. How does it cut what is *not* English?
+# SmolLM2 of lab 08 has 49,152 tokens, learned mostly from English. The same method, so the same kind of list, only longer. How does it cut what is *not* English?
 
 # %% tags=["skip-grading"]
 predict("text_to_text.septembre")
@@ -398,6 +415,425 @@ else:
     print("SmolLM2 is not installed; lab 08 says how to get it.")
 
 # %% [markdown]
+# Why *sept | em | bre*? Let *your* `merge` go through SmolLM2's list, and look at what happens to the word:
+
+# %% tags=["skip-grading"]
+from course_utils.data.byte_pairs import merges_of
+
+if smollm.is_installed():
+    word, steps = single_bytes(" septembre"), [(None, single_bytes(" septembre"))]
+    ranks = {pair: rank for rank, pair in enumerate(merges_of(large), 1)}
+    for pair in ranks:
+        after = merge(word, pair)
+        if after != word:
+            steps.append((pair, after))
+            left, right = map(token_text, pair)
+            print(f"merge {ranks[pair]:6,}: {left} + {right}")
+        word = after
+    show_merges(steps)
+    missing = [pair for pair in itertools.pairwise(word) if pair not in ranks]
+    print(f"of {len(word) - 1} pairs that are left, {len(missing)} are not on the list")
+
+# %% [markdown]
+# Each merge was learned because the pair was frequent in *English*. Nothing is on the list that would join the last pieces: no pair of them was frequent enough. So a French text costs such a model more
+# tokens than an English one, and its numbers are cut into single digits by a rule of its own.
+#
+# ## 5. Every task is text
+#
+# The labs before this one had a head for each task: a softmax over two classes, a start and an end, a tag for each word. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) has none of them. Every task is
+# *text in, text out*, and the text begins with a **prefix** that names the task. Then one encoder-decoder can learn all of them with one loss.
+
+# %% tags=["skip-grading"]
+from course_utils.data.tasks import PREFIXES, load_tasks, unseen_pairings
+from course_utils.plots.text_to_text import show_tasks
+
+tasks = load_tasks()
+show_tasks({PREFIXES[name]: (data.test[3].source.removeprefix(PREFIXES[name]),
+                             data.test[3].target) for name, data in tasks.items()})
+for name, data in tasks.items():
+    print(f"{name:14} {len(data.train):6,} for training, {len(data.test)} for the test")
+
+# %% [markdown]
+# Nothing in a test was in training: no sentence; for headlines no name of a person or place; for languages no name in any language. Look at *acceptable*: the answer gives its **reason first**, the subject and the
+# verb, and then yes or no. Three seeds, 700 steps on this task alone, 300 test sentences: with the answer *yes* or *no* alone,
+# 150 are right at each seed, which is chance; with the reason first, all 300. The reason is a step on the way that the loss can teach.
+#
+# ### Exercise 5: `teacher_forcing_batch`
+#
+# The encoder reads the source. The decoder reads the target that it *should* have written so far, and says the next token: lab 05's shift, now with padding and a mask, for targets of any task.
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | the decoder reads | `<pad>` | are | `<pad>` | |
+# | label | are | `<end>` | `<pad>` | |
+# | counts | yes | yes | no | |
+
+# %% nbgrader={"grade": false, "grade_id": "teacher_forcing_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def teacher_forcing_batch(
+    rows: list[list[int]], pad_id: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the decoder reads, what it should say, and what counts.
+
+    Args:
+        rows: the ids of each target; the last one is the id of its end.
+        pad_id: stands behind short rows, and in front of what the decoder reads.
+
+    Returns:
+        decoder_ids, labels, counted: each (rows, longest row). labels has the rows,
+        padded behind. decoder_ids has pad_id in front, and then at each place the label
+        of the place before. counted is True at the labels that are no padding. What
+        decoder_ids has where nothing counts does not matter.
+    """
+    # 1. The labels.
+    ### BEGIN SOLUTION
+    longest = max(map(len, rows))
+    labels = np.full((len(rows), longest), pad_id)
+    decoder_ids, counted = labels.copy(), np.zeros(labels.shape, dtype=bool)
+    ### END SOLUTION
+    # 2. Row by row, what is read and what counts.
+    ### BEGIN SOLUTION
+    for number, row in enumerate(rows):
+        labels[number, : len(row)] = row
+        decoder_ids[number, 1 : len(row)] = row[:-1]
+        counted[number, : len(row)] = True
+    return decoder_ids, labels, counted
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: where do I begin?</summary>
+#
+# With arrays of the right shape that are full of `pad_id`, or of False. Then write each row into its place, from the left.
+# </details>
+# <details><summary>Hint 2: `decoder_ids` has one place too many</summary>
+#
+# In front comes `pad_id`, so at the end one id drops out: after the end nothing is read.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_teacher_forcing_batch", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.teacher_forcing_batch")
+
+# %% [markdown]
+# ### Exercise 6: `mixture`
+#
+# How often should each task come? In proportion to its examples, a task with a million of them drowns all others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried what is between
+# (section 3.5.2): sizes count up to a **limit**, and are raised to the power 1/T. With a **temperature** T of 1 shares are proportional; the higher it is, the more equal they are. With sizes 900 and 100:
+#
+# | T | weights | shares |
+# |---|---|---|
+# | 1 | 900, 100 | 0.90, 0.10 |
+# | 2 | 30, 10 | 0.75, 0.25 |
+
+# %% nbgrader={"grade": false, "grade_id": "mixture", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mixture(
+    sizes: dict[str, int], temperature: float = 1.0, limit: int | None = None
+) -> dict[str, float]:
+    """The share of each task in training (Raffel et al. 2020, section 3.5.2).
+
+    Args:
+        sizes: name of a task -> how many examples it has.
+        temperature: at 1 shares are in proportion to the sizes; above, more equal.
+        limit: a task counts as if it had at most so many examples; None: no limit.
+
+    Returns:
+        name of a task -> its share. Together they are 1.
+    """
+    ### BEGIN SOLUTION
+    most = float("inf") if limit is None else limit
+    weights = {
+        name: min(size, most) ** (1 / temperature) for name, size in sizes.items()
+    }
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: in which order?</summary>
+#
+# First the limit, because it is a number of examples. Then the root. At last divide by the sum.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_mixture", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.mixture")
+
+# %% [markdown]
+# ## 6. One model, five tasks
+#
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all five tasks. Train it for a moment, with
+# *your* mixture and *your* batches:
+
+# %% tags=["skip-grading"]
+import torch
+from torch import nn
+
+from course_utils.models.text_to_text import Writer
+
+torch.set_num_threads(1)  # so small a model is no faster with more
+torch.manual_seed(0)
+writer = Writer.shipped()  # its tokenizer is used now, its weights below
+beginner = Writer(writer.tokens)
+
+
+def step(model: nn.Module, optimizer, examples: list) -> float:
+    """One step of training on examples of any task."""
+    cut = writer.tokens.encode
+    source = writer.padded([cut(one.source) for one in examples])
+    decoder_ids, labels, counted = map(torch.as_tensor, teacher_forcing_batch(
+        [[*cut(one.target), writer.end_id] for one in examples], writer.pad_id))
+    logits = model(source, decoder_ids)
+    loss = nn.functional.cross_entropy(logits[counted], labels[counted])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return float(loss.detach())
+
+# %% tags=["skip-grading"]
+chance, losses = random.Random(0), []
+shares = mixture({name: len(data.train) for name, data in tasks.items()}, temperature=2)
+optimizer = torch.optim.AdamW(beginner.model.parameters(), lr=1e-3)
+for _ in range(60):
+    (name,) = chance.choices(list(shares), shares.values())
+    losses.append(step(beginner.model, optimizer, chance.sample(tasks[name].train, 16)))
+early, late = np.mean(losses[:10]), np.mean(losses[-10:])
+print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
+print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
+
+# %% [markdown]
+# It learns, and cannot do anything yet. The weights that come with the course are those after 3,500 such steps of 48 examples, a quarter of an hour on one core. Type what you like; change the prefix; leave it out:
+
+# %% tags=["skip-grading"]
+for text in (
+    "translate French to English: Jane visite l'Afrique en septembre",
+    "headline: kobena , a pilot from tamuri , repaired the bridge on monday .",
+    "verb: in town the old keys near the cabinet that faced the door still",
+    "language: rossi",
+):
+    print(f"{text}\n    {writer.write([text])[0]}")
+
+# %% [markdown]
+# How good is it? Beside each task stands a rival that learns nothing: the most frequent answer, and for sentences with a verb the form of the noun that stands *nearest* to it. The interval is Wilson's, for 95 %.
+
+# %% tags=["skip-grading"]
+predict("text_to_text.worst")
+
+# %% tags=["skip-grading"]
+from course_utils.data.agreement import NOUNS
+
+
+def interval(right: int, asked: int) -> str:
+    """Wilson's interval for a share, for 95 %."""
+    share, z = right / asked, 1.96
+    middle = (share + z * z / 2 / asked) / (1 + z * z / asked)
+    half = z * (share * (1 - share) / asked + (z / 2 / asked) ** 2) ** 0.5 / (
+        1 + z * z / asked)
+    return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
+
+
+def answer(text: str) -> str:
+    """What is judged: of "bottles are: yes" the "yes", of other texts all."""
+    return text.rpartition(": ")[2]
+
+
+def nearest_noun(source: str) -> str:
+    """The verb that fits the noun that stands nearest to the end."""
+    words = [word.removesuffix("s") for word in source.split()]
+    place = max(place for place, word in enumerate(words) if word in NOUNS)
+    return "are" if source.split()[place].endswith("s") else "is"
+
+# %% tags=["skip-grading"]
+def rival(name: str, source: str) -> str:
+    """An answer without any learning."""
+    if name == "verb":
+        return nearest_noun(source)
+    if name == "acceptability":
+        said = source.split()[-2]
+        fits = nearest_noun(source.rpartition(f" {said} ")[0]) == said
+        return "yes" if fits else "no"
+    return Counter(one.target for one in tasks[name].train).most_common(1)[0][0]
+
+
+tests, scores, rows = {name: data.test for name, data in tasks.items()}, {}, []
+tests["translation, words that never met"] = unseen_pairings()
+for name, some in tests.items():
+    written = writer.write([one.source for one in some])
+    scores[name] = sum(answer(said) == answer(one.target)
+                       for said, one in zip(written, some, strict=True))
+    trivial = sum(rival(name.split(",")[0], one.source) == answer(one.target)
+                  for one in some)
+    rows.append([name, f"{scores[name] / len(some):.1%}",
+                 interval(scores[name], len(some)), f"{trivial / len(some):.1%}"])
+show_table(["task", "right", "interval, %", "rival"], rows)
+measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
+
+# %% [markdown]
+# One set of weights translates, writes headlines with names that it has never seen, and finds a subject many words before its verb. It fails where a single name should tell its language. Some names stand on several lists, so nobody
+# could get all of them right; whether letters instead of pieces would do better is for you to try.
+#
+# Is that worth anything, compared with a model for each task? Five specialists of the same size, each with its own task's share of the steps, one seed: translation 298 of 300 (here 296), headlines 276 (281), acceptability 300 (300), languages 107 (115), and the
+# form of the verb 155, which is chance (300). With 210 steps of its own that task is not learned at all. What the shared model knows about subjects it must have from the other examples, most likely from *acceptable*. The other differences are within the intervals.
+#
+# Is the *reason* right whenever the answer is? And what do wrong headlines look like?
+
+# %% tags=["skip-grading"]
+for name in ("acceptability", "headline"):
+    some = tests[name]
+    written = writer.write([one.source for one in some])
+    wrong = [(said, one.target) for said, one in zip(written, some, strict=True)
+             if said != one.target]
+    print(f"{name}: {len(wrong)} of {len(some)} differ from what was wanted")
+    for said, wanted in wrong[:4]:
+        print(f"    {said!r}, wanted {wanted!r}")
+
+# %% [markdown]
+# ### Find the missing control
+#
+# The model does what the prefix says: that is the story so far. But has anything above *shown* it? Think about it before you run the next cells. What would you change in a test to find out?
+
+# %% tags=["skip-grading"]
+predict("text_to_text.prefix")
+
+# %% tags=["skip-grading"]
+without, wrong, rows = {}, {}, []
+for name, data in tasks.items():
+    some = data.test[:100]
+    bare = [one.source.removeprefix(PREFIXES[name]) for one in some]
+    said = writer.write(bare)
+    without[name] = sum(answer(text) == answer(one.target)
+                        for text, one in zip(said, some, strict=True))
+    wrong_prefix = "language: " if name != "language" else "verb: "
+    said = writer.write([wrong_prefix + text for text in bare])
+    wrong[name] = sum(answer(text) == answer(one.target)
+                      for text, one in zip(said, some, strict=True))
+    rows.append([name, f"{scores[name] / len(data.test):.0%}", f"{without[name]}%",
+                 f"{wrong[name]}%"])
+show_table(["task", "right prefix", "no prefix", "another task's prefix"], rows)
+sentence = "Jane visite l'Afrique en septembre"
+print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
+measured("text_to_text.prefix", shown=max(wrong, key=wrong.get) == "headline")
+
+# %% [markdown]
+# So the prefix does matter: with it, translation is right in 99 % of the sentences, and without it in 7 %. But look at the headlines. Under another task's prefix, four of five are still right: the model wrote a headline although it was
+# asked for a language. Nothing else in training looks like an article, so the text alone tells the task, and no training example ever asked the model to listen to the prefix *instead*. A test with the right prefixes cannot show that. What could you add to the training to change it?
+#
+# ## 7. Numbers and gaps (optional)
+#
+# ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
+#
+# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each is often enough in training to be learned.
+
+# %% nbgrader={"grade": false, "grade_id": "as_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def as_text(similarity: float) -> str:
+    """A similarity as a target (Raffel et al. 2020, section 2.4): the nearest multiple
+    of 0.2 from 0 to 5, always with one decimal, as in "3.4" or "4.0". Below 0 it is
+    "0.0", above 5 "5.0".
+    """
+    ### BEGIN SOLUTION
+    near = min(max(similarity, 0.0), 5.0)
+    return f"{round(near * 5) / 5:.1f}"
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I round to 0.2?</summary>
+#
+# How many fifths is the number? Round that, and divide again.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_as_text", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.as_text")
+
+# %% [markdown]
+# On the way back, the model may have written anything: *yes*, *17*, or nothing at all. That is no answer, and is counted as wrong.
+
+# %% nbgrader={"grade": false, "grade_id": "from_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def from_text(text: str) -> float:
+    """The number that a model has written; NaN if the text is no number from 0 to 5.
+    Spaces and line ends around it do not matter, and it need not be a multiple of 0.2.
+    """
+    ### BEGIN SOLUTION
+    try:
+        number = float(text)
+    except ValueError:
+        return float("nan")
+    return number if 0 <= number <= 5 else float("nan")
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: an exception for a text such as "yes"</summary>
+#
+# `float` raises ValueError for what it cannot read. Catch that.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_from_text", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.from_text")
+
+# %% [markdown]
+# ### Exercise 9: `span_corruption` (optional)
+#
+# Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span behind its sentinel. One more sentinel ends the target.
+
+# %% nbgrader={"grade": false, "grade_id": "span_corruption", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def span_corruption(
+    ids: list[int], spans: list[tuple[int, int]], first_sentinel: int
+) -> tuple[list[int], list[int]]:
+    """A gap text as T5 is pretrained on it (Raffel et al. 2020, figure 2).
+
+    Args:
+        ids: a text.
+        spans: begin and end (exclusive) of what is cut out, in order, with at least one
+            token between two of them.
+        first_sentinel: the id of the first sentinel; the next ones follow it.
+
+    Returns:
+        source: the text with a sentinel in place of each span, each another one.
+        target: each sentinel with what stood in its place, and one more sentinel at
+        the end. Two lists of int.
+    """
+    ### BEGIN SOLUTION
+    source, target, place = [], [], 0
+    for number, (begin, end) in enumerate(spans):
+        sentinel = first_sentinel + number
+        source += [*ids[place:begin], sentinel]
+        target += [sentinel, *ids[begin:end]]
+        place = end
+    source += ids[place:]
+    target.append(first_sentinel + len(spans))
+    return source, target
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: which pieces does the source have?</summary>
+#
+# What stands before the first span, a sentinel, what stands between the first and the second span, the next sentinel, and so on. What comes after the last one?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_span_corruption", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.span_corruption")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.text_to_text import show_spans
+
+text = ["Jane", "visits", "Africa", "in", "September", "with", "her", "old", "friend",
+        "Paul"]
+spans = [(1, 3), (6, 7)]
+read, write = span_corruption(list(range(len(text))), spans, 100)
+name_of = dict(enumerate(text)) | {100: "<0>", 101: "<1>", 102: "<2>"}
+show_spans(text, spans, [name_of[one] for one in read], [name_of[one] for one in write])
+print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. "
+      f"Lab 08's language model would write all {len(text)}.")
+
+# %% [markdown]
+# A masked language model (BERT) fills single places where they stand, a language model (GPT) writes everything from left to right, and span corruption is between the two: it *reads* all that is left, in both directions, and *writes* only what is missing.
+
+# %% [markdown]
 # ## Common mistakes, by their symptom
 #
 # | what you see | likely cause |
@@ -405,6 +841,10 @@ else:
 # | accents come back as `��` | each token is decoded alone |
 # | a token is not in the vocabulary | merges applied in another order than they were learned |
 # | the merges differ from the package's after a while | another rule for ties, or words not counted as often as they occur |
+# | the model never stops | the end of the target is no label, or does not count |
+# | good loss, nonsense when it writes | the labels are not shifted: the decoder has read the answer |
+# | a small task is never learned | its share of the mixture is too small: a higher temperature, or a limit |
+# | the output belongs to another task | the text looks like that task, whatever the prefix says |
 #
 # ## Review quiz
 
@@ -417,6 +857,8 @@ quiz("text_to_text")
 # ## Going further
 #
 # - Learn merges from a language that you speak, and compare the lengths of a text and of its translation. Who pays more for the same sentence?
+# - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the last table change?
+# - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that one could ask.
 # - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

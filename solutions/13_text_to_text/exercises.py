@@ -342,3 +342,223 @@ decode = Exercise(
         Case("no ids at all; then 20", together(_no_ids, _ids("abc", 20, 6))),
     ),
 )
+
+# ---------------------------------------------------------------------------------- teacher_forcing_batch
+
+
+def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
+    """Rows of ids in a drawn order of lengths, each with an end id, which is the one below ``pad_id``."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rows = [
+            [*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1]
+            for length in rng.permutation(lengths)
+        ]
+        return {"rows": rows, "pad_id": pad_id}
+
+    return inputs
+
+
+def _call_batch(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    if not isinstance(found, tuple | list) or len(found) != 3 or any(part is None for part in found):
+        return found
+    decoder_ids, labels, counted = map(np.asarray, found)
+    for name, part in (("decoder_ids", decoder_ids), ("labels", labels)):
+        if part.dtype.kind == "f":
+            raise WrongForm(f"{name} are floats; ids are whole numbers.")
+    if counted.dtype.kind != "b":
+        raise WrongForm("`counted` holds numbers; expected booleans.")
+    real = _real(inputs)
+    if decoder_ids.shape == real.shape:  # what the decoder reads behind the end never counts
+        return np.where(real, decoder_ids, inputs["pad_id"]), labels, counted
+    return found
+
+
+def _real(inputs: Inputs) -> np.ndarray:
+    lengths = np.array([len(row) for row in inputs["rows"]])
+    return np.arange(lengths.max()) < lengths[:, None]
+
+
+def labels_come_one_later(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """At each place but the first, the decoder reads the label of the place before."""
+    same = outputs["decoder_ids"][:, 1:] == outputs["labels"][:, :-1]
+    return same | ~_real(inputs)[:, 1:]
+
+
+teacher_forcing_batch = Exercise(
+    name="teacher_forcing_batch",
+    returns=("decoder_ids", "labels", "counted"),
+    call=_call_batch,
+    cases=(
+        Case("three targets of different lengths", _rows((5, 2, 7), 40)),
+        Case("targets of equal length, so there is no padding", _rows((4, 4), 31)),
+        Case("one target; then four", together(_rows((3,), 25), _rows((1, 6, 3, 2), 57))),
+    ),
+    properties=(labels_come_one_later,),
+)
+
+# ---------------------------------------------------------------------------------- mixture
+
+
+def _sizes(number: int, **limits: float) -> Maker:
+    """Sizes of tasks that differ up to a hundredfold. A limit lies between the two largest ones."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        sizes = np.sort((10 ** rng.uniform(2, 4, number)).astype(int))[::-1] + np.arange(number, 0, -1)
+        sizes[0] *= 3
+        given = dict(limits)
+        if "limit" in given:
+            given["limit"] = int(sizes[1] * rng.uniform(1.2, 1.8))
+        order = rng.permutation(number)
+        return {"sizes": {f"task {place}": int(sizes[place]) for place in order}, **given}
+
+    return inputs
+
+
+def _call_mixture(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(call_function(learner, inputs), Mapping, "a dict: name of a task -> its share")
+    if found is None:
+        return {"shares": None}
+    if set(found) != set(inputs["sizes"]):
+        raise WrongForm(f"it has the keys {sorted(found)}; expected the names of the tasks.")
+    return {"shares": np.array([float(found[name]) for name in inputs["sizes"]])}
+
+
+def shares_add_up(inputs: Inputs, outputs: Outputs) -> bool:
+    """The shares add up to 1."""
+    return bool(np.isclose(outputs["shares"].sum(), 1))
+
+
+mixture = Exercise(
+    name="mixture",
+    returns=("shares",),
+    call=_call_mixture,
+    cases=(
+        Case("in proportion to the sizes", _sizes(4)),
+        Case("temperature 2", _sizes(3, temperature=2.0)),
+        Case("a limit that only the largest task exceeds", _sizes(5, limit=0)),
+        Case("a limit, and temperature 3", _sizes(4, temperature=3.0, limit=0)),
+    ),
+    properties=(shares_add_up,),
+)
+
+# ---------------------------------------------------------------------------------- as_text, from_text
+
+
+def _values(low: float, high: float, number: int) -> Maker:
+    """Similarities that are not in the middle between two steps. They are asked for one by one."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        steps = rng.integers(round(low * 5), round(high * 5) + 1, number)
+        return {"similarity": (steps / 5 + rng.uniform(-0.08, 0.08, number)).round(4).tolist()}
+
+    return inputs
+
+
+def _outside(rng: np.random.Generator) -> Inputs:
+    found = [*rng.uniform(-3, -0.2, 2), *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
+    return {"similarity": [float(one) for one in rng.permutation(found)]}
+
+
+def _call_as_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = [_form(call_function(learner, {"similarity": one}), str, "a str") for one in inputs["similarity"]]
+    return {"letters": None if None in found else _text("\n".join(found))}
+
+
+as_text = Exercise(
+    name="as_text",
+    returns=("letters",),
+    call=_call_as_text,
+    cases=(
+        Case("8 numbers from 0 to 5", _values(0.2, 5, 8)),
+        Case("12 numbers from 1 to 4", _values(1, 4, 12)),
+        Case("numbers below 0 and above 5 among others", _outside),
+    ),
+)
+
+
+def _written(kind: str) -> Maker:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        good = [f"{one / 5:.1f}" for one in rng.integers(0, 26, 6)]
+        extra = {
+            "spaces": [f" {rng.integers(0, 50) / 10:.1f}\n", f"{rng.integers(0, 5)} "],
+            "words": ["yes", "", f"{rng.integers(1, 5)}.2 of 5", f"{rng.integers(1, 5)},2"],
+            "range": [f"{rng.uniform(5.1, 9):.1f}", f"-{rng.uniform(0.1, 3):.1f}", "17"],
+            "numbers": ["nan", "inf", "-inf"],
+        }[kind]
+        return {"text": [str(one) for one in rng.permutation([*good, *extra])]}
+
+    return inputs
+
+
+def _call_from_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = [call_function(learner, {"text": one}) for one in inputs["text"]]
+    for number in found:
+        _form(number, (float, int, np.floating), "a float")
+    return {"numbers": None if None in found else np.array(found, dtype=np.float64)}
+
+
+from_text = Exercise(
+    name="from_text",
+    returns=("numbers",),
+    call=_call_from_text,
+    cases=(
+        Case("numbers with spaces or a line end around them", _written("spaces")),
+        Case("texts that are no number", _written("words")),
+        Case("numbers below 0 and above 5", _written("range")),
+        Case("texts that Python reads as infinite or as no number", _written("numbers")),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- span_corruption
+
+
+def _spans(words: int, lengths: tuple[int, ...], first: bool = False, last: bool = False) -> Maker:
+    """Spans of these lengths in a drawn order, with at least one token between two. ``first``, ``last``: one begins or ends the text."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        order = [int(length) for length in rng.permutation(lengths)]
+        gaps = np.ones(len(order) + 1, dtype=int)
+        gaps[0], gaps[-1] = not first, not last
+        free = np.flatnonzero([not first, *[True] * (len(order) - 1), not last])
+        for place in rng.choice(free, words - sum(order) - int(gaps.sum())):
+            gaps[place] += 1
+        spans, place = [], 0
+        for gap, length in zip(gaps[:-1], order, strict=True):
+            begin = place + int(gap)
+            spans.append((begin, begin + length))
+            place = begin + length
+        return {
+            "ids": rng.integers(3, 90, words).tolist(),
+            "spans": spans,
+            "first_sentinel": int(rng.integers(100, 200)),
+        }
+
+    return inputs
+
+
+def _call_spans(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    if isinstance(found, tuple | list) and len(found) == 2 and all(part is not None for part in found):
+        return tuple(_whole(_form(part, (list, tuple), "two lists of ids")) for part in found)
+    return found
+
+
+def nothing_is_lost(inputs: Inputs, outputs: Outputs) -> bool:
+    """Source and target together have the ids of the text, each as often as the text."""
+    both = np.concatenate([outputs["source"], outputs["target"]])
+    return sorted(both[both < inputs["first_sentinel"]].tolist()) == sorted(inputs["ids"])
+
+
+span_corruption = Exercise(
+    name="span_corruption",
+    returns=("source", "target"),
+    call=_call_spans,
+    cases=(
+        Case("one span", _spans(9, (3,))),
+        Case("three spans of different lengths", _spans(16, (1, 2, 4))),
+        Case("a span begins the text, and another one ends it", _spans(14, (2, 3, 2), first=True, last=True)),
+    ),
+    properties=(nothing_is_lost,),
+)

@@ -152,3 +152,127 @@ slip("decode", "ends_stripped", "White space at both ends of the text is removed
 slip("decode", "broken_bytes_raise", "Bytes that are no text raise an exception.",
      "A model may stop in the middle of a letter. `bytes.decode` has an option for that.",
      ('decode(errors="replace")', "decode()"))
+
+# ---------------------------------------------------------------------------------- teacher_forcing_batch
+
+slip("teacher_forcing_batch", "not_shifted", "The decoder reads the labels themselves.",
+     "The decoder would read at each place what it should write there. It has to read what was written *before*.",
+     ("decoder_ids[number, 1 : len(row)] = row[:-1]", "decoder_ids[number, : len(row)] = row"))
+
+slip("teacher_forcing_batch", "end_missing", "The last id of each target is missing in the labels.",
+     "The end of a text has to be learned like everything else; otherwise the model never stops.",
+     ("labels[number, : len(row)] = row", "labels[number, : len(row) - 1] = row[:-1]"))
+
+slip("teacher_forcing_batch", "padding_counted", "All places count, padding, too.",
+     "Nobody needs a model that writes padding, and short targets would count as much as long ones.",
+     ("counted[number, : len(row)] = True", "counted[number] = True"))
+
+slip("teacher_forcing_batch", "end_not_counted", "The last id of each target does not count.",
+     "The end of a text has to be learned, too.",
+     ("counted[number, : len(row)] = True", "counted[number, : len(row) - 1] = True"))
+
+slip("teacher_forcing_batch", "padded_in_front", "The labels are padded in front.",
+     "All targets begin at the first place, and padding stands behind short ones.",
+     ("labels[number, : len(row)] = row", "labels[number, longest - len(row) :] = row"))
+
+slip("teacher_forcing_batch", "starts_with_zero", "The decoder starts with id 0.",
+     "In front of the first label stands `pad_id`, as in T5. Id 0 is an ordinary token here.",
+     ("decoder_ids[number, 1 : len(row)] = row[:-1]", "decoder_ids[number, 0] = 0\n        decoder_ids[number, 1 : len(row)] = row[:-1]"))
+
+# ---------------------------------------------------------------------------------- mixture
+
+slip("mixture", "temperature_multiplied", "The sizes are raised to the temperature, not to its reciprocal.",
+     "A high temperature should make the shares more equal. With your exponent the largest task takes nearly everything.",
+     ("** (1 / temperature)", "** temperature"))
+
+slip("mixture", "temperature_ignored", "The temperature has no effect.",
+     "The exponent 1/T belongs to each task's size.",
+     ("** (1 / temperature)", "** 1"))
+
+slip("mixture", "limit_ignored", "The limit has no effect.",
+     "A task counts as if it had at most `limit` examples.",
+     ("min(size, most)", "size"))
+
+slip("mixture", "not_shares", "The weights are not divided by their sum.",
+     "Shares add up to 1: divide by what all tasks have together.",
+     ("weight / total", "weight"))
+
+slip("mixture", "limit_last", "The limit is applied after the temperature.",
+     "The limit is a number of examples, so it applies to the size, before the root is taken.",
+     ("min(size, most) ** (1 / temperature)", "min(size ** (1 / temperature), most)"))
+
+# ---------------------------------------------------------------------------------- as_text, from_text
+
+slip("as_text", "tenths", "The number is rounded to 0.1, not to 0.2.",
+     "Only every second tenth is used, so that there are 26 answers.",
+     ("round(near * 5) / 5", "near"))
+
+slip("as_text", "always_down", "The number is always rounded down.",
+     "2.79 is nearer to 2.8 than to 2.6, and should become 2.8. The nearest step may lie above a number.",
+     ("round(near * 5)", "int(near * 5)"))
+
+slip("as_text", "not_limited", "Numbers below 0 and above 5 stay what they are.",
+     "A similarity is between 0 and 5; whatever lies outside becomes the nearer end.",
+     ("min(max(similarity, 0.0), 5.0)", "similarity"))
+
+slip("as_text", "halves", "The number is rounded to 0.5.",
+     "The steps are 0.2, so five of them make 1. How many steps make 1 in your code?",
+     ("round(near * 5) / 5", "round(near * 2) / 2"))
+
+slip("as_text", "two_decimals", "The number has two decimals.",
+     "The same number has to be the same text every time: one decimal.",
+     (":.1f", ":.2f"))
+
+slip("from_text", "no_number_is_zero", "A text that is no number becomes 0.",
+     "0 would be an answer: not similar at all. What is no answer is NaN.",
+     ('ValueError:\n        return float("nan")', "ValueError:\n        return 0.0"))
+
+slip("from_text", "range_ignored", "Any number is accepted.",
+     "7.2 and infinity are no similarities, so they are no answer either.",
+     ("number if 0 <= number <= 5 else", "number if True else"))
+
+slip("from_text", "clipped", "Numbers below 0 and above 5 become the nearer end.",
+     "A model that writes 17 has not understood what is asked. It has given no answer, and not a perfect one.",
+     ('number if 0 <= number <= 5 else float("nan")', 'min(max(number, 0.0), 5.0)'))
+
+slip("from_text", "rounded", "The number is rounded to a whole one.",
+     "The way back should give the number that was written: 3.4 should come back as 3.4, not as 3.",
+     ("number = float(text)", "number = float(round(float(text)))"), )
+
+slip("from_text", "negative_accepted", "Numbers below 0 are accepted.",
+     "A similarity lies between 0 and 5, so a number below 0 is no answer, and becomes NaN.",
+     ("0 <= number <= 5", "number <= 5"))
+
+slip("from_text", "too_large_accepted", "Numbers above 5 are accepted.",
+     "A similarity lies between 0 and 5, so a number above 5 is no answer, and becomes NaN.",
+     ("0 <= number <= 5", "0 <= number"))
+
+# ---------------------------------------------------------------------------------- span_corruption
+
+slip("span_corruption", "same_sentinel", "All spans have the same sentinel.",
+     "Then nobody knows which gap a span belongs to. Each span gets the next sentinel.",
+     ("first_sentinel + number", "first_sentinel"))
+
+slip("span_corruption", "no_last_sentinel", "The target has no sentinel at its end.",
+     "A last sentinel says that the last span is complete.",
+     ("    target.append(first_sentinel + len(spans))\n", ""))
+
+slip("span_corruption", "end_inclusive", "Each span reaches one token further.",
+     "The end of a span is exclusive, as in a slice.",
+     ("ids[begin:end]", "ids[begin : end + 1]"), ("place = end", "place = end + 1"))
+
+slip("span_corruption", "spans_stay", "What is cut out stays in the source.",
+     "The model would read the answer. In the source a sentinel stands in place of the span.",
+     ("place = end", "place = begin"))
+
+slip("span_corruption", "rest_lost", "What stands behind the last span is lost.",
+     "The source goes on behind the last span, to the end of the text.",
+     ("    source += ids[place:]\n", ""))
+
+slip("span_corruption", "target_without_sentinels", "The target has no sentinels in front of the spans.",
+     "Each span in the target begins with its sentinel: it tells which gap is filled.",
+     ("target += [sentinel, *ids[begin:end]]", "target += ids[begin:end]"))
+
+slip("span_corruption", "whole_text", "The target is the whole text.",
+     "That is a good objective, too, but a longer one: the model would write what it has just read. Only what was cut out is written.",
+     ("target.append(first_sentinel + len(spans))", "target = list(ids)"))
