@@ -249,7 +249,7 @@ def _accents(rng: np.random.Generator) -> Inputs:
 
 def _nothing_to_merge(rng: np.random.Generator) -> Inputs:
     return {
-        "text": _drawn_word(rng, "xyz", 4, 9) + ", " + _drawn_word(rng, "XYZ", 2, 4),
+        "text": _drawn_word(rng, "xyz", 4, 9) + ", " + _drawn_word(rng, "XYZ", 2, 4) + "!",
         "merges": [(b"a", b"b")],
     }
 
@@ -480,7 +480,12 @@ as_text = Exercise(
 
 def _written(kind: str) -> Maker:
     def inputs(rng: np.random.Generator) -> Inputs:
-        good = [f"{one / 5:.1f}" for one in rng.integers(0, 26, 6)]
+        good = [
+            "0.0",
+            "5.0",
+            f"0.{rng.integers(1, 10)}",
+            *(f"{one / 5:.1f}" for one in rng.integers(0, 26, 4)),
+        ]
         extra = {
             "spaces": [f" {rng.integers(0, 50) / 10:.1f}\n", f"{rng.integers(0, 5)} "],
             "words": ["yes", "", f"{rng.integers(1, 5)}.2 of 5", f"{rng.integers(1, 5)},2"],
