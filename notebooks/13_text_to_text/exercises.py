@@ -1,0 +1,569 @@
+"""Lab 13: a tokenizer by hand, and tasks as text.
+
+Words, merges, texts and examples are drawn at random, so that no answer can be copied. A list of merges is as byte-pair
+encoding learns one: each token is made once, of tokens that were there before. Tokens and texts come back as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.properties import together
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
+
+LETTERS = "abcdefgh"
+LONGEST = 24
+"""Bytes that a token may have here."""
+
+Maker = Callable[[np.random.Generator], Inputs]
+
+
+class WrongForm(TypeError):
+    """What came back is not what the docstring asks for; the message says what to change."""
+
+
+def _form(found: Any, kind: type | tuple[type, ...], name: str) -> Any:
+    if found is not None and not isinstance(found, kind):
+        raise WrongForm(f"it returned a {type(found).__name__}; expected {name}.")
+    return found
+
+
+def _token(token: Any) -> list[int]:
+    """A token's bytes in a row of fixed width.
+
+    Raises:
+        WrongForm: it is no ``bytes``.
+    """
+    if not isinstance(token, bytes):
+        raise WrongForm(f"{token!r} is a {type(token).__name__}; a token is bytes, as b'a'.")
+    return [*token[:LONGEST], *[-1] * (LONGEST - len(token))]
+
+
+def _text(text: str) -> np.ndarray:
+    return np.array([ord(letter) for letter in text], dtype=np.int64)
+
+
+def _whole(numbers: Any) -> np.ndarray:
+    """A list of whole numbers.
+
+    Raises:
+        WrongForm: something else is in it.
+    """
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise WrongForm(f"{number!r} is a {type(number).__name__}; ids are whole numbers.")
+    return np.array([int(number) for number in numbers], dtype=np.int64)
+
+
+# ---------------------------------------------------------------------------------- pair_counts
+
+
+def _drawn_word(rng: np.random.Generator, letters: str, least: int, most: int) -> str:
+    return "".join(rng.choice(list(letters), int(rng.integers(least, most + 1))))
+
+
+def _words(number: int, letters: str, least: int, most: int) -> Maker:
+    """Different words of single bytes."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        twice = _drawn_word(rng, letters, 2, 2) * 2  # its first pair stands in it twice
+        words = {tuple(letter.encode() for letter in twice): int(rng.integers(2, 60))}
+        while len(words) < number:
+            word = _drawn_word(rng, letters, least, most)
+            words[tuple(letter.encode() for letter in word)] = int(rng.integers(2, 60))
+        return {"words": words}
+
+    return inputs
+
+
+def _longer_tokens(rng: np.random.Generator) -> Inputs:
+    """Words of tokens of one to three bytes, in which the same letters may be cut in two ways."""
+    tokens = [b"a", b"b", b"c", b"ab", b"bc", b"abc", "é".encode()]
+    words: dict[tuple[bytes, ...], int] = {(b"a", b"bc"): int(rng.integers(2, 90)), (b"ab", b"c") * 2: 3}
+    while len(words) < 12:
+        chosen = rng.integers(0, len(tokens), int(rng.integers(2, 6)))
+        words[tuple(tokens[place] for place in chosen)] = int(rng.integers(2, 60))
+    return {"words": words}
+
+
+def _repeated(rng: np.random.Generator) -> Inputs:
+    lengths = rng.choice(np.arange(3, 9), 3, replace=False)
+    return {
+        "words": {
+            (letter,) * int(length): int(rng.integers(2, 60))
+            for letter, length in zip((b"a", b"b", b"c"), lengths, strict=True)
+        }
+    }
+
+
+def _single_tokens(rng: np.random.Generator) -> Inputs:
+    found = dict(_words(4, LETTERS, 3, 6)(rng)["words"])
+    return {"words": {(b"a",): int(rng.integers(2, 60)), **found, (b"hello",): int(rng.integers(2, 60))}}
+
+
+def _call_counts(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(call_function(learner, inputs), Mapping, "a dict: (token, token) -> number")
+    if found is None:
+        return {"pairs": None, "counts": None}
+    for pair in found:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise WrongForm(f"{pair!r} is a key; expected a tuple of two tokens.")
+    rows = sorted(([*_token(left), *_token(right)], int(count)) for (left, right), count in found.items())
+    return {
+        "pairs": np.array([row for row, _ in rows], dtype=np.int64).reshape(-1, 2, LONGEST),
+        "counts": np.array([count for _, count in rows], dtype=np.int64),
+    }
+
+
+def every_neighbour_is_counted(inputs: Inputs, outputs: Outputs) -> bool:
+    """The counts add up to the number of neighbouring tokens in the text."""
+    return outputs["counts"].sum() == sum(count * (len(word) - 1) for word, count in inputs["words"].items())
+
+
+pair_counts = Exercise(
+    name="pair_counts",
+    returns=("pairs", "counts"),
+    call=_call_counts,
+    cases=(
+        Case("20 words of single letters", _words(20, LETTERS, 2, 7)),
+        Case("tokens of several bytes; the same letters are cut in two ways", _longer_tokens),
+        Case("words that repeat one letter", _repeated),
+        Case("words of a single token among others", _single_tokens),
+    ),
+    properties=(every_neighbour_is_counted,),
+)
+
+# ---------------------------------------------------------------------------------- merge
+
+
+def _occurring(rng: np.random.Generator) -> Inputs:
+    """A word of a few letters in which the pair stands several times, and once the other way round."""
+    word = "abc" + _drawn_word(rng, "ac", 3, 7) + "cbabc" + _drawn_word(rng, "ac", 2, 5) + "cab"
+    return {"word": tuple(letter.encode() for letter in word), "pair": (b"a", b"b")}
+
+
+def _in_a_row(rng: np.random.Generator) -> Inputs:
+    runs = [*rng.permutation([int(rng.choice([2, 4, 6])), 1]), int(rng.choice([3, 5, 7]))]
+    letters = b"x".join(b"a" * int(run) for run in runs)
+    return {"word": tuple(bytes([letter]) for letter in letters), "pair": (b"a", b"a")}
+
+
+def _not_there(rng: np.random.Generator) -> Inputs:
+    word = _drawn_word(rng, "bcd", 5, 9)
+    return {"word": tuple(letter.encode() for letter in word), "pair": (b"b", b"a")}
+
+
+def _cut_otherwise(rng: np.random.Generator) -> Inputs:
+    """The letters of the pair also stand there as other tokens."""
+    parts = [(b"a", b"b", b"c", b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"ab", b"c")]
+    order = rng.permutation(len(parts))
+    return {"word": (*(token for place in order for token in parts[place]), b"ab"), "pair": (b"ab", b"c")}
+
+
+def _at_the_ends(rng: np.random.Generator) -> Inputs:
+    middle = [letter.encode() for letter in _drawn_word(rng, "cd", 2, 6)]
+    return {"word": (b"a", b"b", *middle, b"a", b"b"), "pair": (b"a", b"b")}
+
+
+def _one_token(rng: np.random.Generator) -> Inputs:
+    return {"word": (_drawn_word(rng, LETTERS, 2, 6).encode(),), "pair": (b"a", b"b")}
+
+
+def _call_merge(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(
+        call_function(learner, inputs), tuple, "a tuple of tokens, because a word is the key of a dict"
+    )
+    if found is None:
+        return {"tokens": None}
+    return {"tokens": np.array([_token(token) for token in found], dtype=np.int64).reshape(-1, LONGEST)}
+
+
+def the_bytes_stay(inputs: Inputs, outputs: Outputs) -> bool:
+    """The tokens, put together, are the same bytes as before."""
+    together_ = outputs["tokens"][outputs["tokens"] >= 0]
+    return together_.tolist() == list(b"".join(inputs["word"]))
+
+
+merge = Exercise(
+    name="merge",
+    returns=("tokens",),
+    call=_call_merge,
+    cases=(
+        Case("the pair stands in a word several times", _occurring),
+        Case("the pair is twice the same token, in rows of an odd and an even number", _in_a_row),
+        Case("the same letters are there as other tokens", _cut_otherwise),
+        Case("the pair begins and ends the word; then a word without it", together(_at_the_ends, _not_there)),
+        Case("a word of one token; then a longer one", together(_one_token, _occurring)),
+    ),
+    properties=(the_bytes_stay,),
+)
+
+# ---------------------------------------------------------------------------------- encode, decode
+
+
+def _merges(rng: np.random.Generator, letters: str, number: int) -> list[tuple[bytes, bytes]]:
+    """Merges as they are learned: no token is made twice, and its parts are there before it. The second is made of the first."""
+    known = [bytes([byte]) for byte in dict.fromkeys(letters.encode())]
+    first, second, third = (known[int(place)] for place in rng.integers(0, len(known), 3))
+    found = [(first, second), (first + second, third)]
+    known += [left + right for left, right in found]
+    while len(found) < number:
+        left, right = (known[int(place)] for place in rng.integers(0, len(known), 2))
+        if left + right not in known and len(left + right) <= 4:
+            found.append((left, right))
+            known.append(left + right)
+    return found
+
+
+def _sentence(letters: str, words: int, merges: int, extra: Callable = lambda found: found) -> Maker:
+    """The token of the second merge is one of the words."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        found = _merges(rng, letters, merges)
+        text = [_drawn_word(rng, letters, 3, 9) for _ in range(words)]
+        text.insert(int(rng.integers(1, words)), b"".join(found[1]).decode())
+        return {"text": " ".join(text), "merges": extra(found)}
+
+    return inputs
+
+
+def _word_ends(found: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Merges with a space, too: in front of a letter, where it stands, and behind one, where it never does."""
+    return [
+        *((letter.encode(), b" ") for letter in "ab"),
+        *((b" ", letter.encode()) for letter in "ab"),
+        *found,
+    ]
+
+
+def _accents(rng: np.random.Generator) -> Inputs:
+    """Letters of two to four bytes. The end of "à" is merged with "é", as in the last two letters."""
+    letters = rng.permutation(list("éèçàé😀ab"))
+    text = "".join(letters) + " " + "".join(rng.permutation(list("éàééa"))) + "àé"
+    merges = [("é".encode()[:1], "é".encode()[1:]), (b"b", b"a"), ("à".encode()[1:], "é".encode())]
+    return {"text": text, "merges": merges}
+
+
+def _nothing_to_merge(rng: np.random.Generator) -> Inputs:
+    return {
+        "text": _drawn_word(rng, "xyz", 4, 9) + ", " + _drawn_word(rng, "XYZ", 2, 4) + "!",
+        "merges": [(b"a", b"b")],
+    }
+
+
+def _empty(rng: np.random.Generator) -> Inputs:
+    return {"text": "", "merges": _merges(rng, LETTERS, 3)}
+
+
+def _call_encode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(call_function(learner, inputs), list, "a list of ids")
+    return {"ids": None if found is None else _whole(found)}
+
+
+def the_tokens_are_the_text(inputs: Inputs, outputs: Outputs) -> bool:
+    """The tokens, put together, are the bytes of the text."""
+    from course_utils.data.byte_pairs import vocabulary_of
+
+    vocabulary = vocabulary_of(inputs["merges"])
+    return b"".join(vocabulary[number] for number in outputs["ids"]) == inputs["text"].encode()
+
+
+encode = Exercise(
+    name="encode",
+    returns=("ids",),
+    call=_call_encode,
+    uses=("merge",),
+    bypasses=("course_utils.data.byte_pairs.BytePairs", "tokenizers.Tokenizer"),
+    cases=(
+        Case("six words, twelve merges", _sentence("abcd", 6, 12)),
+        Case("merges that could reach over the end of a word", _sentence("abab", 9, 5, _word_ends)),
+        Case("accents and an emoji", _accents),
+        Case("two letters only, and merges of merges", _sentence("ab", 5, 9)),
+        Case(
+            "nothing to merge; then an empty text; then six words",
+            together(_nothing_to_merge, _empty, _sentence("abc", 6, 7)),
+        ),
+    ),
+    properties=(the_tokens_are_the_text,),
+)
+
+
+def _ids(letters: str, number: int, merges: int) -> Maker:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        found = _merges(rng, letters, merges)
+        small = [ord(letter) - 33 for letter in letters]  # the ids of letters that print, in GPT-2's order
+        pool = np.array([*small, *range(256, 256 + merges)])
+        return {"ids": [int(one) for one in rng.choice(pool, number)], "merges": found}
+
+    return inputs
+
+
+def _split_letters(rng: np.random.Generator) -> Inputs:
+    """ "é" is two tokens: nothing can be made of one of them alone."""
+    from course_utils.data.byte_pairs import SINGLE
+
+    text = " " + _drawn_word(rng, "aéàb", 4, 8) + "é" + _drawn_word(rng, "aéç😀", 3, 6)
+    return {"ids": [SINGLE.index(bytes([byte])) for byte in text.encode()], "merges": [(b"a", b"b")]}
+
+
+def _broken_off(rng: np.random.Generator) -> Inputs:
+    """The text ends in the middle of an emoji, and in front of it stands the end of another one."""
+    from course_utils.data.byte_pairs import SINGLE
+
+    half, whole = "😀".encode()[: int(rng.integers(2, 4))], _drawn_word(rng, "abc", 3, 6).encode()
+    rest = "é".encode()[1:]
+    return {
+        "ids": [SINGLE.index(bytes([byte])) for byte in rest + whole + half],
+        "merges": _merges(rng, "abc", 2),
+    }
+
+
+def _no_ids(rng: np.random.Generator) -> Inputs:
+    return {"ids": [], "merges": _merges(rng, LETTERS, 3)}
+
+
+def _call_decode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(call_function(learner, inputs), str, "a str")
+    return {"letters": None if found is None else _text(found)}
+
+
+decode = Exercise(
+    name="decode",
+    returns=("letters",),
+    call=_call_decode,
+    bypasses=("course_utils.data.byte_pairs.BytePairs", "tokenizers.Tokenizer"),
+    cases=(
+        Case("12 ids, single letters and merges", _ids("abcdef", 12, 8)),
+        Case("letters of several bytes, each byte a token of its own", _split_letters),
+        Case("bytes that are no text: a letter that is broken off", _broken_off),
+        Case("no ids at all; then 20", together(_no_ids, _ids("abc", 20, 6))),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- teacher_forcing_batch
+
+
+def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
+    """Rows of ids in a drawn order of lengths, each with an end id, which is the one below ``pad_id``."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rows = [
+            [*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1]
+            for length in rng.permutation(lengths)
+        ]
+        return {"rows": rows, "pad_id": pad_id}
+
+    return inputs
+
+
+def _call_batch(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    if not isinstance(found, tuple | list) or len(found) != 3 or any(part is None for part in found):
+        return found
+    decoder_ids, labels, counted = map(np.asarray, found)
+    for name, part in (("decoder_ids", decoder_ids), ("labels", labels)):
+        if part.dtype.kind == "f":
+            raise WrongForm(f"{name} are floats; ids are whole numbers.")
+    if counted.dtype.kind != "b":
+        raise WrongForm("`counted` holds numbers; expected booleans.")
+    real = _real(inputs)
+    if decoder_ids.shape == real.shape:  # what the decoder reads behind the end never counts
+        return np.where(real, decoder_ids, inputs["pad_id"]), labels, counted
+    return found
+
+
+def _real(inputs: Inputs) -> np.ndarray:
+    lengths = np.array([len(row) for row in inputs["rows"]])
+    return np.arange(lengths.max()) < lengths[:, None]
+
+
+def labels_come_one_later(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """At each place but the first, the decoder reads the label of the place before."""
+    same = outputs["decoder_ids"][:, 1:] == outputs["labels"][:, :-1]
+    return same | ~_real(inputs)[:, 1:]
+
+
+teacher_forcing_batch = Exercise(
+    name="teacher_forcing_batch",
+    returns=("decoder_ids", "labels", "counted"),
+    call=_call_batch,
+    cases=(
+        Case("three targets of different lengths", _rows((5, 2, 7), 40)),
+        Case("targets of equal length, so there is no padding", _rows((4, 4), 31)),
+        Case("one target; then four", together(_rows((3,), 25), _rows((1, 6, 3, 2), 57))),
+    ),
+    properties=(labels_come_one_later,),
+)
+
+# ---------------------------------------------------------------------------------- mixture
+
+
+def _sizes(number: int, **limits: float) -> Maker:
+    """Sizes of tasks that differ up to a hundredfold. A limit lies between the two largest ones."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        sizes = np.sort((10 ** rng.uniform(2, 4, number)).astype(int))[::-1] + np.arange(number, 0, -1)
+        sizes[0] *= 3
+        given = dict(limits)
+        if "limit" in given:
+            given["limit"] = int(sizes[1] * rng.uniform(1.2, 1.8))
+        order = rng.permutation(number)
+        return {"sizes": {f"task {place}": int(sizes[place]) for place in order}, **given}
+
+    return inputs
+
+
+def _call_mixture(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = _form(call_function(learner, inputs), Mapping, "a dict: name of a task -> its share")
+    if found is None:
+        return {"shares": None}
+    if set(found) != set(inputs["sizes"]):
+        raise WrongForm(f"it has the keys {sorted(found)}; expected the names of the tasks.")
+    return {"shares": np.array([float(found[name]) for name in inputs["sizes"]])}
+
+
+def shares_add_up(inputs: Inputs, outputs: Outputs) -> bool:
+    """The shares add up to 1."""
+    return bool(np.isclose(outputs["shares"].sum(), 1))
+
+
+mixture = Exercise(
+    name="mixture",
+    returns=("shares",),
+    call=_call_mixture,
+    cases=(
+        Case("in proportion to the sizes", _sizes(4)),
+        Case("temperature 2", _sizes(3, temperature=2.0)),
+        Case("a limit that only the largest task exceeds", _sizes(5, limit=0)),
+        Case("a limit, and temperature 3", _sizes(4, temperature=3.0, limit=0)),
+    ),
+    properties=(shares_add_up,),
+)
+
+# ---------------------------------------------------------------------------------- as_text, from_text
+
+
+def _values(low: float, high: float, number: int) -> Maker:
+    """Similarities that are not in the middle between two steps. They are asked for one by one."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        steps = rng.integers(round(low * 5), round(high * 5) + 1, number)
+        return {"similarity": (steps / 5 + rng.uniform(-0.08, 0.08, number)).round(4).tolist()}
+
+    return inputs
+
+
+def _outside(rng: np.random.Generator) -> Inputs:
+    found = [*rng.uniform(-3, -0.2, 2), *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
+    return {"similarity": [float(one) for one in rng.permutation(found)]}
+
+
+def _call_as_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = [_form(call_function(learner, {"similarity": one}), str, "a str") for one in inputs["similarity"]]
+    return {"letters": None if None in found else _text("\n".join(found))}
+
+
+as_text = Exercise(
+    name="as_text",
+    returns=("letters",),
+    call=_call_as_text,
+    cases=(
+        Case("8 numbers from 0 to 5", _values(0.2, 5, 8)),
+        Case("12 numbers from 1 to 4", _values(1, 4, 12)),
+        Case("numbers below 0 and above 5 among others", _outside),
+    ),
+)
+
+
+def _written(kind: str) -> Maker:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        good = [
+            "0.0",
+            "5.0",
+            f"0.{rng.integers(1, 10)}",
+            *(f"{one / 5:.1f}" for one in rng.integers(0, 26, 4)),
+        ]
+        extra = {
+            "spaces": [f" {rng.integers(0, 50) / 10:.1f}\n", f"{rng.integers(0, 5)} "],
+            "words": ["yes", "", f"{rng.integers(1, 5)}.2 of 5", f"{rng.integers(1, 5)},2"],
+            "range": [f"{rng.uniform(5.1, 9):.1f}", f"-{rng.uniform(0.1, 3):.1f}", "17"],
+            "numbers": ["nan", "inf", "-inf"],
+        }[kind]
+        return {"text": [str(one) for one in rng.permutation([*good, *extra])]}
+
+    return inputs
+
+
+def _call_from_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    found = [call_function(learner, {"text": one}) for one in inputs["text"]]
+    for number in found:
+        _form(number, (float, int, np.floating), "a float")
+    return {"numbers": None if None in found else np.array(found, dtype=np.float64)}
+
+
+from_text = Exercise(
+    name="from_text",
+    returns=("numbers",),
+    call=_call_from_text,
+    cases=(
+        Case("numbers with spaces or a line end around them", _written("spaces")),
+        Case("texts that are no number", _written("words")),
+        Case("numbers below 0 and above 5", _written("range")),
+        Case("texts that Python reads as infinite or as no number", _written("numbers")),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- span_corruption
+
+
+def _spans(words: int, lengths: tuple[int, ...], first: bool = False, last: bool = False) -> Maker:
+    """Spans of these lengths in a drawn order, with at least one token between two. ``first``, ``last``: one begins or ends the text."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        order = [int(length) for length in rng.permutation(lengths)]
+        gaps = np.ones(len(order) + 1, dtype=int)
+        gaps[0], gaps[-1] = not first, not last
+        free = np.flatnonzero([not first, *[True] * (len(order) - 1), not last])
+        for place in rng.choice(free, words - sum(order) - int(gaps.sum())):
+            gaps[place] += 1
+        spans, place = [], 0
+        for gap, length in zip(gaps[:-1], order, strict=True):
+            begin = place + int(gap)
+            spans.append((begin, begin + length))
+            place = begin + length
+        return {
+            "ids": rng.integers(3, 90, words).tolist(),
+            "spans": spans,
+            "first_sentinel": int(rng.integers(100, 200)),
+        }
+
+    return inputs
+
+
+def _call_spans(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    if isinstance(found, tuple | list) and len(found) == 2 and all(part is not None for part in found):
+        return tuple(_whole(_form(part, (list, tuple), "two lists of ids")) for part in found)
+    return found
+
+
+def nothing_is_lost(inputs: Inputs, outputs: Outputs) -> bool:
+    """Source and target together have the ids of the text, each as often as the text."""
+    both = np.concatenate([outputs["source"], outputs["target"]])
+    return sorted(both[both < inputs["first_sentinel"]].tolist()) == sorted(inputs["ids"])
+
+
+span_corruption = Exercise(
+    name="span_corruption",
+    returns=("source", "target"),
+    call=_call_spans,
+    cases=(
+        Case("one span", _spans(9, (3,))),
+        Case("three spans of different lengths", _spans(16, (1, 2, 4))),
+        Case("a span begins the text, and another one ends it", _spans(14, (2, 3, 2), first=True, last=True)),
+    ),
+    properties=(nothing_is_lost,),
+)

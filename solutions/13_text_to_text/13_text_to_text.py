@@ -1,0 +1,864 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 13: from text to text
+#
+# Every model that you have built so far got numbers for words. Who decides what a word is? Here you write the answer that GPT-2
+# and most models since have given: a tokenizer that is *learned* from text and that can write anything. Then one model, with one set of
+# weights, does five tasks, and you name the task in the text that you type.
+#
+# **After this lab you can**
+#
+# - learn a vocabulary by byte-pair encoding, and cut any text with it;
+# - measure what a vocabulary does to numbers, names, accents and code;
+# - turn any task into text, mix several of them, and train one model on all;
+# - find out whether a model does what its prefix says.
+#
+# **You need** lab 05. **Time:** about 95 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is all that is not marked *(optional)*, about 75 minutes, and 3 for the review quiz.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `pair_counts` | ●●○○○ | ●●●●● | 5 | 2 |
+# | 2 | `merge` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 3 | `encode` | ●●●○○ | ●●●●● | 7 | 3 |
+# | 4 | `decode` | ●○○○○ | ●●●○○ | 3 | 2 |
+# | 5 | `teacher_forcing_batch` | ●●○○○ | ●●●●● | 7 | 3 |
+# | 6 | `mixture` | ●●○○○ | ●●●●○ | 5 | 2 |
+# | 7 | `as_text` | ●○○○○ | ●●○○○ | 3 | 1 |
+# | 8 | `from_text` | ●●○○○ | ●●○○○ | 3 | 1 |
+# | 9 | `span_corruption` | ●●●○○ | ●●●○○ | 7 | 2 |
+
+# %%
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+
+from course_utils.data.byte_pairs import (
+    BytePairs, count_words, single_bytes, split_words, vocabulary_of)
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+from course_utils.plots import show_figure
+from course_utils.plots.text_to_text import token_text
+from course_utils.widgets.predict import measured, predict
+
+# %% [markdown]
+# ## 1. What is a word?
+#
+# Lab 05 gave every word a number. A word that was not on its list became `<unk>`, and nobody could tell what it had been. Lab 08 gave
+# every letter a number. Then nothing is unknown, but a name of eight letters takes eight steps to write.
+#
+# **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) is between the two. Begin with single characters. Find the
+# two neighbours that stand side by side most often, and make them one new token. Do it again, and again. Frequent words become one token,
+# rare words stay in pieces, and nothing is ever unknown.
+#
+# GPT-2 ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)) begins
+# with the 256 **bytes** instead of characters. Any text in any script is bytes. In UTF-8 a plain letter is one byte, *é* is two, and an emoji is four:
+
+# %% tags=["skip-grading"]
+for letter in ("e", "é", "€", "😀"):
+    print(letter, list(letter.encode()))
+
+# %% [markdown]
+# A text is cut into words first, and no token reaches over the end of a word. A word takes the space before it along. So *cat* at the
+# beginning of a text and *cat* after a space are different words:
+
+# %% tags=["skip-grading"]
+print(split_words("Jane's cat sleeps, the cat of 2026."))
+
+# %% [markdown]
+# We learn from French sentences of lab 05 and their translations. A text needs no order for this: count each different word once. A word is a tuple of tokens, and a token is of
+# Python's type `bytes`. At first each token is a single byte.
+
+# %% tags=["skip-grading"]
+from course_utils.data.translation import translation_pairs
+import itertools
+
+pairs = translation_pairs(3_000, seed=13)
+texts = [text for pair in pairs for text in (pair.source, pair.target)]
+words = count_words(texts)
+print(f"{len(texts):,} sentences, {len(words):,} different words")
+for word, count in sorted(words.items(), key=lambda item: -item[1])[:3]:
+    print(count, word)
+
+# %% [markdown]
+# ## 2. Count, merge, repeat
+#
+# ### Exercise 1: `pair_counts`
+#
+# How often does each pair of neighbours stand in the text? A word that occurs 40 times counts its pairs 40 times:
+#
+# | word | times | pairs |
+# |---|---|---|
+# | `l o w` | 5 | `l o` 5, `o w` 5 |
+# | `s l o w` | 2 | `s l` 2, `l o` 2, `o w` 2 |
+# | together | | `l o` 7, `o w` 7, `s l` 2 |
+
+# %% nbgrader={"grade": false, "grade_id": "pair_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def pair_counts(words: dict[tuple[bytes, ...], int]) -> dict[tuple[bytes, bytes], int]:
+    """How often two tokens are neighbours in a text.
+
+    Args:
+        words: each different word as a tuple of tokens, and how often it occurs.
+
+    Returns:
+        (left token, right token) -> how often they stand side by side, in this order,
+        in the whole text. In `a a a` the pair `a a` stands twice. Pairs that never
+        occur are not in it.
+    """
+    ### BEGIN SOLUTION
+    counts = Counter()
+    for word, count in words.items():
+        for left, right in itertools.pairwise(word):
+            counts[left, right] += count
+    return dict(counts)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: what are the neighbours in a word?</summary>
+#
+# A word of n tokens has n - 1 pairs of neighbours: each token but the last one, with the one after it. `itertools.pairwise` gives all of them.
+# </details>
+# <details><summary>Hint 2: my numbers are too small</summary>
+#
+# Is each word counted once, or as often as it occurs? And if a pair stands twice in a word?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_pair_counts", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.pair_counts")
+
+# %% [markdown]
+# Which pairs of French and English are the most frequent?
+
+# %% tags=["skip-grading"]
+counts = pair_counts(words)
+for pair in sorted(counts, key=counts.get, reverse=True)[:6]:
+    print(f"{counts[pair]:6,}  {token_text(pair[0])} {token_text(pair[1])}")
+
+# %% [markdown]
+# ### Exercise 2: `merge`
+#
+# Now the pair becomes one token, wherever it stands in a word. Go from left to right. What has been merged is used up: `a a a` with the pair `a a` becomes `aa a`.
+
+# %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def merge(word: tuple[bytes, ...], pair: tuple[bytes, bytes]) -> tuple[bytes, ...]:
+    """The word with one token wherever the two tokens of the pair are neighbours.
+
+    Args:
+        word: tokens.
+        pair: two tokens. What counts is whether the *tokens* are these, not their
+            letters together: `a bc` is not the pair `ab c`.
+
+    Returns:
+        A tuple of tokens: the same bytes in the same order. Pairs are found from left
+        to right, and no token is used twice.
+    """
+    ### BEGIN SOLUTION
+    merged, place = [], 0
+    while place < len(word):
+        if word[place : place + 2] == pair:
+            merged.append(pair[0] + pair[1])
+            place += 2
+        else:
+            merged.append(word[place])
+            place += 1
+    return tuple(merged)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: why is a `for` loop over the places awkward?</summary>
+#
+# After a pair has been merged, you go on two places further, and otherwise one. A `while` loop with a place of its own can do both.
+# </details>
+# <details><summary>Hint 2: a token is missing, or stands there twice</summary>
+#
+# Take `x a b y` and the pair `a b`, and write down the place and the result after each round. How far does the place move in each case? And is the last token looked at?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_merge", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.merge")
+
+# %% [markdown]
+# With your two functions, learning is five lines: count, take the most frequent pair, merge it in every word, and write the pair down. If two
+# pairs are equally frequent, the one whose tokens have the smaller numbers is taken. Nothing depends on that rule, but it makes the result the
+# same every time.
+
+# %% tags=["skip-grading"]
+def learn_merges(words: dict, number: int) -> list[tuple[bytes, bytes]]:
+    """The first merges of byte-pair encoding."""
+    merges = []
+    for _ in range(number):
+        rank = {token: place for place, token in enumerate(vocabulary_of(merges))}
+        counts = pair_counts(words)
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (
+            -counts[pair], rank[pair[0]], rank[pair[1]]))
+        words = {merge(word, best): count for word, count in words.items()}
+        merges.append(best)
+    return merges
+
+
+merges = learn_merges(words, 300)
+print(", ".join(token_text(left + right) for left, right in merges[:24]))
+print("...", ", ".join(token_text(left + right) for left, right in merges[-12:]))
+
+# %% [markdown]
+# Read the list as the story of a text: first the pieces of frequent words, at last whole words, in both languages. Nobody said which language is which.
+#
+# The package `tokenizers` does the same in Rust, for all of today's models. Does it learn *your* merges, in your order?
+
+# %% tags=["skip-grading"]
+from course_utils.data.byte_pairs import library_merges
+
+theirs = library_merges(texts, 300)
+same = sum(mine == other for mine, other in zip(merges, theirs, strict=True))
+print(f"{same} of {len(theirs)} merges are the same, one by one")
+
+# %% [markdown]
+# Here is how a word comes together. Each row is one merge of the list that finds something in it:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.text_to_text import show_merges
+
+word = single_bytes(" septembre")
+steps = [(None, word)]
+for pair in merges:
+    after = merge(word, pair)
+    if after != word:
+        steps.append((pair, after))
+    word = after
+show_merges(steps)
+
+# %% [markdown]
+# ## 3. Any text, and back
+#
+# ### Exercise 3: `encode`
+#
+# To cut a *new* text, do what learning did, in the same order: split it into words, begin with single bytes, and apply one merge after the other. No counting any
+# more: the list of merges is all that has been learned. Then look up the number of each token. The **vocabulary** has the 256 single bytes and then one token for
+# each merge; `vocabulary_of(merges)` lists it, and a token's **id** is its place there.
+
+# %% nbgrader={"grade": false, "grade_id": "encode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def encode(text: str, merges: list[tuple[bytes, bytes]]) -> list[int]:
+    """The ids of a text's tokens, without the package `tokenizers`.
+
+    Args:
+        text: any text. `split_words(text)` gives its words, `single_bytes(word)` the
+            bytes of a word.
+        merges: pairs in the order in which they were learned.
+
+    Returns:
+        For each token its place in `vocabulary_of(merges)`. A list of int.
+    """
+    ### BEGIN SOLUTION
+    id_of = {token: number for number, token in enumerate(vocabulary_of(merges))}
+    ids = []
+    for piece in split_words(text):
+        word = single_bytes(piece)
+        for pair in merges:
+            word = merge(word, pair)
+        ids.extend(id_of[token] for token in word)
+    return ids
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: in which order?</summary>
+#
+# A later merge is often made of tokens of an earlier one. So the first merge is applied first, everywhere in the word, and only then the second one.
+# </details>
+# <details><summary>Hint 2: a token is not in the vocabulary, or the ids are wrong</summary>
+#
+# The ids of single bytes are not the bytes' values: GPT-2 puts those that print first. Look each token up in the list that `vocabulary_of` gives, single bytes and merged ones
+# alike.
+# </details>
+# <details><summary>Hint 3: merges reach over the end of a word</summary>
+#
+# Apply the merges to each word alone, and put only the ids together.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_encode", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.encode")
+
+# %% [markdown]
+# ### Exercise 4: `decode`
+#
+# The way back is shorter: look up the bytes of each id, put them together, and read them as UTF-8. A model may write half a letter, since *é* can be two tokens. What
+# is no text becomes the sign `�` then.
+
+# %% nbgrader={"grade": false, "grade_id": "decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def decode(ids: list[int], merges: list[tuple[bytes, bytes]]) -> str:
+    """The text of ids: the way back from `encode`.
+
+    Args:
+        ids: places in `vocabulary_of(merges)`, perhaps none.
+
+    Returns:
+        The text. Bytes that are no UTF-8 become U+FFFD, as `bytes.decode` does it with
+        errors="replace".
+    """
+    ### BEGIN SOLUTION
+    vocabulary = vocabulary_of(merges)
+    return b"".join(vocabulary[number] for number in ids).decode(errors="replace")
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: accents come back as `��`</summary>
+#
+# A single byte of *é* is no text. First put the bytes of all tokens together, and then decode once.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_decode", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.decode")
+
+# %% [markdown]
+# Whatever you type comes back, even what the tokenizer has never seen. Try a text of your own:
+
+# %% tags=["skip-grading"]
+for text in ("Jane visite l'Afrique en septembre", "Zürich, 東京, 😀", "x[i] += 1"):
+    ids = encode(text, merges)
+    tokens = [token_text(vocabulary_of(merges)[number]) for number in ids]
+    print(f"{len(text):2} characters, {len(ids):2} tokens: {' | '.join(tokens)}")
+    assert decode(ids, merges) == text
+
+# %% [markdown]
+# ## 4. What a vocabulary does
+#
+# More merges make shorter texts: fewer steps to write, fewer places to attend to. They also need a larger table of embeddings, and a rare token gets little training. How much does
+# size buy? Measure it on two kinds of text that were not used for learning: more of the same sentences, and the English of NumPy's documentation.
+
+# %% tags=["skip-grading"]
+predict("text_to_text.vocabulary")
+
+# %% tags=["skip-grading"]
+from course_utils.data.descriptions import load_descriptions
+from course_utils.plots.text_to_text import compression_curves
+
+kinds = {
+    "new sentences of the same kind":
+        [text for pair in translation_pairs(3_400, seed=14)[3_000:]
+         for text in (pair.source, pair.target)],
+    "English of NumPy's documentation": [one.text for one in load_descriptions()],
+}
+many, curves = library_merges(texts, 2_000), {}
+for name, some in kinds.items():
+    curves[name] = {}
+    for number in (0, 50, 100, 200, 400, 800, len(many)):
+        tokens = BytePairs(many[:number])
+        total = sum(len(tokens.encode(text)) for text in some)
+        curves[name][len(tokens)] = sum(map(len, some)) / total
+show_figure(
+    compression_curves(curves),
+    alt="Two rising lines. Characters for each token against the size of the "
+    "vocabulary: steep at first, then flat. On documentation the line stays lower.",
+)
+shorter = {}
+for name, points in curves.items():
+    sizes = list(points)
+    shorter[name] = 1 - points[sizes[4]] / points[sizes[-1]]
+    print(f"{name}: {points[sizes[0]]:.2f} characters a token without any merge; from "
+          f"{sizes[4]} to {sizes[-1]:,} tokens, {shorter[name]:.0%} fewer tokens")
+measured("text_to_text.vocabulary", shown=list(shorter.values())[1] < 0.2)
+
+# %% [markdown]
+# The made sentences have only about 800 different words, so merges go on paying until each word is one token. On documentation nearly all of them are wasted: the pieces of
+# *professeur* do not occur there. A vocabulary knows what it was learned from. (More text and more merges of the *right* kind are the rival to beat; that is the first
+# point of *Going further*.)
+#
+# SmolLM2 of lab 08 has 49,152 tokens, learned mostly from English. The same method, so the same kind of list, only longer. How does it cut what is *not* English?
+
+# %% tags=["skip-grading"]
+predict("text_to_text.septembre")
+
+# %% tags=["skip-grading"]
+from course_utils.models import smollm
+
+SAMPLES = {
+    "English word": " September", "French word": " septembre",
+    "accents": " été à Orléans", "number": " 1234567", "name": " Nkechinyere",
+    "code": "for i in range(10):",
+    "Japanese": "東京",
+}
+if smollm.is_installed():
+    large, rows = smollm.load_tokenizer(), []
+    for name, text in SAMPLES.items():
+        cut = [large.decode([number]).replace(" ", "␣")
+               for number in large.encode(text).ids]
+        own = [token_text(vocabulary_of(merges)[number])
+               for number in encode(text, merges)]
+        rows.append([name, " | ".join(cut), str(len(cut)), str(len(own))])
+    show_table(["", "SmolLM2 cuts it into", "tokens", "with your 300 merges"], rows)
+    measured("text_to_text.septembre")
+else:
+    print("SmolLM2 is not installed; lab 08 says how to get it.")
+
+# %% [markdown]
+# Why *sept | em | bre*? Let *your* `merge` go through SmolLM2's list, and look at what happens to the word:
+
+# %% tags=["skip-grading"]
+from course_utils.data.byte_pairs import merges_of
+
+if smollm.is_installed():
+    word, steps = single_bytes(" septembre"), [(None, single_bytes(" septembre"))]
+    ranks = {pair: rank for rank, pair in enumerate(merges_of(large), 1)}
+    for pair in ranks:
+        after = merge(word, pair)
+        if after != word:
+            steps.append((pair, after))
+            left, right = map(token_text, pair)
+            print(f"merge {ranks[pair]:6,}: {left} + {right}")
+        word = after
+    show_merges(steps)
+    missing = [pair for pair in itertools.pairwise(word) if pair not in ranks]
+    print(f"of {len(word) - 1} pairs that are left, {len(missing)} are not on the list")
+
+# %% [markdown]
+# Each merge was learned because the pair was frequent in *English*. Nothing is on the list that would join the last pieces: no pair of them was frequent enough. So a French text costs such a model more
+# tokens than an English one, and its numbers are cut into single digits by a rule of its own.
+#
+# ## 5. Every task is text
+#
+# The labs before this one had a head for each task: a softmax over two classes, a start and an end, a tag for each word. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) has none of them. Every task is
+# *text in, text out*, and the text begins with a **prefix** that names the task. Then one encoder-decoder can learn all of them with one loss.
+
+# %% tags=["skip-grading"]
+from course_utils.data.tasks import PREFIXES, load_tasks, unseen_pairings
+from course_utils.plots.text_to_text import show_tasks
+
+tasks = load_tasks()
+show_tasks({PREFIXES[name]: (data.test[3].source.removeprefix(PREFIXES[name]),
+                             data.test[3].target) for name, data in tasks.items()})
+for name, data in tasks.items():
+    print(f"{name:14} {len(data.train):6,} for training, {len(data.test)} for the test")
+
+# %% [markdown]
+# Nothing in a test was in training: no sentence; for headlines no name of a person or place; for languages no name in any language. Look at *acceptable*: the answer gives its **reason first**, the subject and the
+# verb, and then yes or no. Three seeds, 700 steps on this task alone, 300 test sentences: with the answer *yes* or *no* alone,
+# 150 are right at each seed, which is chance; with the reason first, all 300. The reason is a step on the way that the loss can teach.
+#
+# ### Exercise 5: `teacher_forcing_batch`
+#
+# The encoder reads the source. The decoder reads the target that it *should* have written so far, and says the next token: lab 05's shift, now with padding and a mask, for targets of any task.
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | the decoder reads | `<pad>` | are | `<pad>` | |
+# | label | are | `<end>` | `<pad>` | |
+# | counts | yes | yes | no | |
+
+# %% nbgrader={"grade": false, "grade_id": "teacher_forcing_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def teacher_forcing_batch(
+    rows: list[list[int]], pad_id: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the decoder reads, what it should say, and what counts.
+
+    Args:
+        rows: the ids of each target; the last one is the id of its end.
+        pad_id: stands behind short rows, and in front of what the decoder reads.
+
+    Returns:
+        decoder_ids, labels, counted: each (rows, longest row). labels has the rows,
+        padded behind. decoder_ids has pad_id in front, and then at each place the label
+        of the place before. counted is True at the labels that are no padding. What
+        decoder_ids has where nothing counts does not matter.
+    """
+    # 1. The labels.
+    ### BEGIN SOLUTION
+    longest = max(map(len, rows))
+    labels = np.full((len(rows), longest), pad_id)
+    decoder_ids, counted = labels.copy(), np.zeros(labels.shape, dtype=bool)
+    ### END SOLUTION
+    # 2. Row by row, what is read and what counts.
+    ### BEGIN SOLUTION
+    for number, row in enumerate(rows):
+        labels[number, : len(row)] = row
+        decoder_ids[number, 1 : len(row)] = row[:-1]
+        counted[number, : len(row)] = True
+    return decoder_ids, labels, counted
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: where do I begin?</summary>
+#
+# With arrays of the right shape that are full of `pad_id`, or of False. Then write each row into its place, from the left.
+# </details>
+# <details><summary>Hint 2: `decoder_ids` has one place too many</summary>
+#
+# In front comes `pad_id`, so at the end one id drops out: after the end nothing is read.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_teacher_forcing_batch", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.teacher_forcing_batch")
+
+# %% [markdown]
+# ### Exercise 6: `mixture`
+#
+# How often should each task come? In proportion to its examples, a task with a million of them drowns all others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried what is between
+# (section 3.5.2): sizes count up to a **limit**, and are raised to the power 1/T. With a **temperature** T of 1 shares are proportional; the higher it is, the more equal they are. With sizes 900 and 100:
+#
+# | T | weights | shares |
+# |---|---|---|
+# | 1 | 900, 100 | 0.90, 0.10 |
+# | 2 | 30, 10 | 0.75, 0.25 |
+
+# %% nbgrader={"grade": false, "grade_id": "mixture", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mixture(
+    sizes: dict[str, int], temperature: float = 1.0, limit: int | None = None
+) -> dict[str, float]:
+    """The share of each task in training (Raffel et al. 2020, section 3.5.2).
+
+    Args:
+        sizes: name of a task -> how many examples it has.
+        temperature: at 1 shares are in proportion to the sizes; above, more equal.
+        limit: a task counts as if it had at most so many examples; None: no limit.
+
+    Returns:
+        name of a task -> its share. Together they are 1.
+    """
+    ### BEGIN SOLUTION
+    most = float("inf") if limit is None else limit
+    weights = {
+        name: min(size, most) ** (1 / temperature) for name, size in sizes.items()
+    }
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: in which order?</summary>
+#
+# First the limit, because it is a number of examples. Then the root. At last divide by the sum.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_mixture", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.mixture")
+
+# %% [markdown]
+# ## 6. One model, five tasks
+#
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all five tasks. Train it for a moment, with
+# *your* mixture and *your* batches:
+
+# %% tags=["skip-grading"]
+import torch
+from torch import nn
+
+from course_utils.models.text_to_text import Writer
+
+torch.set_num_threads(1)  # so small a model is no faster with more
+torch.manual_seed(0)
+writer = Writer.shipped()  # its tokenizer is used now, its weights below
+beginner = Writer(writer.tokens)
+
+
+def step(model: nn.Module, optimizer, examples: list) -> float:
+    """One step of training on examples of any task."""
+    cut = writer.tokens.encode
+    source = writer.padded([cut(one.source) for one in examples])
+    decoder_ids, labels, counted = map(torch.as_tensor, teacher_forcing_batch(
+        [[*cut(one.target), writer.end_id] for one in examples], writer.pad_id))
+    logits = model(source, decoder_ids)
+    loss = nn.functional.cross_entropy(logits[counted], labels[counted])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return float(loss.detach())
+
+# %% tags=["skip-grading"]
+chance, losses = random.Random(0), []
+shares = mixture({name: len(data.train) for name, data in tasks.items()}, temperature=2)
+optimizer = torch.optim.AdamW(beginner.model.parameters(), lr=1e-3)
+for _ in range(60):
+    (name,) = chance.choices(list(shares), shares.values())
+    losses.append(step(beginner.model, optimizer, chance.sample(tasks[name].train, 16)))
+early, late = np.mean(losses[:10]), np.mean(losses[-10:])
+print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
+print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
+
+# %% [markdown]
+# It learns, and cannot do anything yet. The weights that come with the course are those after 3,500 such steps of 48 examples, a quarter of an hour on one core. Type what you like; change the prefix; leave it out:
+
+# %% tags=["skip-grading"]
+for text in (
+    "translate French to English: Jane visite l'Afrique en septembre",
+    "headline: kobena , a pilot from tamuri , repaired the bridge on monday .",
+    "verb: in town the old keys near the cabinet that faced the door still",
+    "language: rossi",
+):
+    print(f"{text}\n    {writer.write([text])[0]}")
+
+# %% [markdown]
+# How good is it? Beside each task stands a rival that learns nothing: the most frequent answer, and for sentences with a verb the form of the noun that stands *nearest* to it. The interval is Wilson's, for 95 %.
+
+# %% tags=["skip-grading"]
+predict("text_to_text.worst")
+
+# %% tags=["skip-grading"]
+from course_utils.data.agreement import NOUNS
+
+
+def interval(right: int, asked: int) -> str:
+    """Wilson's interval for a share, for 95 %."""
+    share, z = right / asked, 1.96
+    middle = (share + z * z / 2 / asked) / (1 + z * z / asked)
+    half = z * (share * (1 - share) / asked + (z / 2 / asked) ** 2) ** 0.5 / (
+        1 + z * z / asked)
+    return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
+
+
+def answer(text: str) -> str:
+    """What is judged: of "bottles are: yes" the "yes", of other texts all."""
+    return text.rpartition(": ")[2]
+
+
+def nearest_noun(source: str) -> str:
+    """The verb that fits the noun that stands nearest to the end."""
+    words = [word.removesuffix("s") for word in source.split()]
+    place = max(place for place, word in enumerate(words) if word in NOUNS)
+    return "are" if source.split()[place].endswith("s") else "is"
+
+# %% tags=["skip-grading"]
+def rival(name: str, source: str) -> str:
+    """An answer without any learning."""
+    if name == "verb":
+        return nearest_noun(source)
+    if name == "acceptability":
+        said = source.split()[-2]
+        fits = nearest_noun(source.rpartition(f" {said} ")[0]) == said
+        return "yes" if fits else "no"
+    return Counter(one.target for one in tasks[name].train).most_common(1)[0][0]
+
+
+tests, scores, rows = {name: data.test for name, data in tasks.items()}, {}, []
+tests["translation, words that never met"] = unseen_pairings()
+for name, some in tests.items():
+    written = writer.write([one.source for one in some])
+    scores[name] = sum(answer(said) == answer(one.target)
+                       for said, one in zip(written, some, strict=True))
+    trivial = sum(rival(name.split(",")[0], one.source) == answer(one.target)
+                  for one in some)
+    rows.append([name, f"{scores[name] / len(some):.1%}",
+                 interval(scores[name], len(some)), f"{trivial / len(some):.1%}"])
+show_table(["task", "right", "interval, %", "rival"], rows)
+measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
+
+# %% [markdown]
+# One set of weights translates, writes headlines with names that it has never seen, and finds a subject many words before its verb. It fails where a single name should tell its language. Some names stand on several lists, so nobody
+# could get all of them right; whether letters instead of pieces would do better is for you to try.
+#
+# Is that worth anything, compared with a model for each task? Five specialists of the same size, each with its own task's share of the steps, one seed: translation 298 of 300 (here 296), headlines 276 (281), acceptability 300 (300), languages 107 (115), and the
+# form of the verb 155, which is chance (300). With 210 steps of its own that task is not learned at all. What the shared model knows about subjects it must have from the other examples, most likely from *acceptable*. The other differences are within the intervals.
+#
+# Is the *reason* right whenever the answer is? And what do wrong headlines look like?
+
+# %% tags=["skip-grading"]
+for name in ("acceptability", "headline"):
+    some = tests[name]
+    written = writer.write([one.source for one in some])
+    wrong = [(said, one.target) for said, one in zip(written, some, strict=True)
+             if said != one.target]
+    print(f"{name}: {len(wrong)} of {len(some)} differ from what was wanted")
+    for said, wanted in wrong[:4]:
+        print(f"    {said!r}, wanted {wanted!r}")
+
+# %% [markdown]
+# ### Find the missing control
+#
+# The model does what the prefix says: that is the story so far. But has anything above *shown* it? Think about it before you run the next cells. What would you change in a test to find out?
+
+# %% tags=["skip-grading"]
+predict("text_to_text.prefix")
+
+# %% tags=["skip-grading"]
+without, wrong, rows = {}, {}, []
+for name, data in tasks.items():
+    some = data.test[:100]
+    bare = [one.source.removeprefix(PREFIXES[name]) for one in some]
+    said = writer.write(bare)
+    without[name] = sum(answer(text) == answer(one.target)
+                        for text, one in zip(said, some, strict=True))
+    wrong_prefix = "language: " if name != "language" else "verb: "
+    said = writer.write([wrong_prefix + text for text in bare])
+    wrong[name] = sum(answer(text) == answer(one.target)
+                      for text, one in zip(said, some, strict=True))
+    rows.append([name, f"{scores[name] / len(data.test):.0%}", f"{without[name]}%",
+                 f"{wrong[name]}%"])
+show_table(["task", "right prefix", "no prefix", "another task's prefix"], rows)
+sentence = "Jane visite l'Afrique en septembre"
+print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
+measured("text_to_text.prefix", shown=max(wrong, key=wrong.get) == "headline")
+
+# %% [markdown]
+# So the prefix does matter: with it, translation is right in 99 % of the sentences, and without it in 7 %. But look at the headlines. Under another task's prefix, four of five are still right: the model wrote a headline although it was
+# asked for a language. Nothing else in training looks like an article, so the text alone tells the task, and no training example ever asked the model to listen to the prefix *instead*. A test with the right prefixes cannot show that. What could you add to the training to change it?
+#
+# ## 7. Numbers and gaps (optional)
+#
+# ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
+#
+# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each is often enough in training to be learned.
+
+# %% nbgrader={"grade": false, "grade_id": "as_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def as_text(similarity: float) -> str:
+    """A similarity as a target (Raffel et al. 2020, section 2.4): the nearest multiple
+    of 0.2 from 0 to 5, always with one decimal, as in "3.4" or "4.0". Below 0 it is
+    "0.0", above 5 "5.0".
+    """
+    ### BEGIN SOLUTION
+    near = min(max(similarity, 0.0), 5.0)
+    return f"{round(near * 5) / 5:.1f}"
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I round to 0.2?</summary>
+#
+# How many fifths is the number? Round that, and divide again.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_as_text", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.as_text")
+
+# %% [markdown]
+# On the way back, the model may have written anything: *yes*, *17*, or nothing at all. That is no answer, and is counted as wrong.
+
+# %% nbgrader={"grade": false, "grade_id": "from_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def from_text(text: str) -> float:
+    """The number that a model has written; NaN if the text is no number from 0 to 5.
+    Spaces and line ends around it do not matter, and it need not be a multiple of 0.2.
+    """
+    ### BEGIN SOLUTION
+    try:
+        number = float(text)
+    except ValueError:
+        return float("nan")
+    return number if 0 <= number <= 5 else float("nan")
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: an exception for a text such as "yes"</summary>
+#
+# `float` raises ValueError for what it cannot read. Catch that.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_from_text", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.from_text")
+
+# %% [markdown]
+# ### Exercise 9: `span_corruption` (optional)
+#
+# Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span behind its sentinel. One more sentinel ends the target.
+
+# %% nbgrader={"grade": false, "grade_id": "span_corruption", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def span_corruption(
+    ids: list[int], spans: list[tuple[int, int]], first_sentinel: int
+) -> tuple[list[int], list[int]]:
+    """A gap text as T5 is pretrained on it (Raffel et al. 2020, figure 2).
+
+    Args:
+        ids: a text.
+        spans: begin and end (exclusive) of what is cut out, in order, with at least one
+            token between two of them.
+        first_sentinel: the id of the first sentinel; the next ones follow it.
+
+    Returns:
+        source: the text with a sentinel in place of each span, each another one.
+        target: each sentinel with what stood in its place, and one more sentinel at
+        the end. Two lists of int.
+    """
+    ### BEGIN SOLUTION
+    source, target, place = [], [], 0
+    for number, (begin, end) in enumerate(spans):
+        sentinel = first_sentinel + number
+        source += [*ids[place:begin], sentinel]
+        target += [sentinel, *ids[begin:end]]
+        place = end
+    source += ids[place:]
+    target.append(first_sentinel + len(spans))
+    return source, target
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: which pieces does the source have?</summary>
+#
+# What stands before the first span, a sentinel, what stands between the first and the second span, the next sentinel, and so on. What comes after the last one?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_span_corruption", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_to_text.span_corruption")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.text_to_text import show_spans
+
+text = ["Jane", "visits", "Africa", "in", "September", "with", "her", "old", "friend",
+        "Paul"]
+spans = [(1, 3), (6, 7)]
+read, write = span_corruption(list(range(len(text))), spans, 100)
+name_of = dict(enumerate(text)) | {100: "<0>", 101: "<1>", 102: "<2>"}
+show_spans(text, spans, [name_of[one] for one in read], [name_of[one] for one in write])
+print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. "
+      f"Lab 08's language model would write all {len(text)}.")
+
+# %% [markdown]
+# A masked language model (BERT) fills single places where they stand, a language model (GPT) writes everything from left to right, and span corruption is between the two: it *reads* all that is left, in both directions, and *writes* only what is missing.
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | accents come back as `��` | each token is decoded alone |
+# | a token is not in the vocabulary | merges applied in another order than they were learned |
+# | the merges differ from the package's after a while | another rule for ties, or words not counted as often as they occur |
+# | the model never stops | the end of the target is no label, or does not count |
+# | good loss, nonsense when it writes | the labels are not shifted: the decoder has read the answer |
+# | a small task is never learned | its share of the mixture is too small: a higher temperature, or a limit |
+# | the output belongs to another task | the text looks like that task, whatever the prefix says |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("text_to_text")
+
+# %% [markdown]
+# ## Going further
+#
+# - Learn merges from a language that you speak, and compare the lengths of a text and of its translation. Who pays more for the same sentence?
+# - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the last table change?
+# - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that one could ask.
+# - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -1,0 +1,57 @@
+"""Measures what lab 13 says about its model's training; see docs/data-text-to-text.md. Nothing is saved.
+
+.venv/bin/python solutions/13_text_to_text/measure.py reason         # "yes" against "bottles are: yes", three seeds
+.venv/bin/python solutions/13_text_to_text/measure.py specialists    # each task alone, with its share of the steps
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import torch
+from train_weights import MERGES, SHARES, STEPS, train
+
+from course_utils.data.byte_pairs import BytePairs, library_merges
+from course_utils.data.tasks import Example, load_tasks
+from course_utils.models.text_to_text import Writer
+
+
+def trained(tokens: BytePairs, examples: Sequence[Example], steps: int, seed: int) -> Writer:
+    """A model that has seen one task only."""
+    torch.manual_seed(seed)
+    writer = Writer(tokens)
+    train(writer, {"one": list(examples)}, {"one": 1.0}, steps, seed)
+    return writer
+
+
+def right(writer: Writer, examples: Sequence[Example]) -> int:
+    """How many answers are right. Of "bottles are: yes" only "yes" counts."""
+    written = writer.write([one.source for one in examples])
+    return sum(
+        said.rpartition(": ")[2] == one.target.rpartition(": ")[2]
+        for said, one in zip(written, examples, strict=True)
+    )
+
+
+def main(what: str) -> None:
+    torch.set_num_threads(1)
+    data = load_tasks()
+    tokens = BytePairs(
+        library_merges([text for task in data.values() for one in task.train for text in one], MERGES)
+    )
+    if what == "reason":
+        reasoned = data["acceptability"]
+        bare = [[Example(one.source, one.target.rpartition(": ")[2]) for one in part] for part in reasoned]
+        for seed in range(3):
+            for name, (learned, asked) in {"the answer only": bare, "the reason first": reasoned}.items():
+                writer = trained(tokens, learned, round(STEPS * SHARES["acceptability"]), seed)
+                print(f"seed {seed}, {name}: {right(writer, asked)} of {len(asked)}", flush=True)
+        return
+    for name, share in SHARES.items():
+        writer = trained(tokens, data[name].train, round(STEPS * share), 0)
+        print(f"{name} alone: {right(writer, data[name].test)} of {len(data[name].test)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
