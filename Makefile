@@ -31,6 +31,7 @@ build: environment ## make notebooks/ from solutions/
 
 .PHONY: site
 site: environment ## make web pages of the course in site/ (runs every lab once, about half an hour on two cores; ARGS=--quick: none)
+	@scripts/setup_extra.sh lite
 	@.venv/bin/grader site $(ARGS)
 
 .PHONY: timings

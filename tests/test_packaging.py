@@ -26,7 +26,7 @@ LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if
 
 CUDA = ("nvidia", "cuda", "triton")  # what PyTorch's usual build brings along is no part of the lock
 
-ELSEWHERE = {"wasm"}
+ELSEWHERE = {"axe", "lite", "wasm"}
 """Extras that are installed into a place of their own, if at all."""
 
 DECLARED = {

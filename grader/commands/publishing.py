@@ -52,6 +52,14 @@ def site(
     ] = False,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder to write.")] = Path("site"),
     colab: Colab = None,
+    pyodide: Annotated[
+        Path | None,
+        typer.Option(
+            "--pyodide",
+            metavar="FOLDER",
+            help="An unpacked Pyodide distribution: labs in the browser then ask no other machine.",
+        ),
+    ] = None,
 ) -> None:
     """Make web pages of the course, without solutions. Only the labs named are run; all if none is.
 
@@ -64,7 +72,9 @@ def site(
     from grader.handout.site import build_site
 
     course = Course.find()
-    page = build_site(course, out.resolve(), [] if quick else labs or course.labs(), colab, say=typer.echo)
+    page = build_site(
+        course, out.resolve(), [] if quick else labs or course.labs(), colab, typer.echo, pyodide
+    )
     typer.echo(f"Pages without solutions: {page}")
 
 

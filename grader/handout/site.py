@@ -26,7 +26,7 @@ from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
 from grader.author.build import leaks_of_all
 from grader.course import Course, CourseError
-from grader.handout import live
+from grader.handout import lite, live
 from grader.handout.colab import address
 from grader.handout.demo import solved
 from grader.handout.lab_pages import public_page, with_note
@@ -42,7 +42,12 @@ Say = Callable[[str], None]
 
 
 def build_site(
-    course: Course, out: Path, run: Collection[str], colab: str | None = None, say: Say = print
+    course: Course,
+    out: Path,
+    run: Collection[str],
+    colab: str | None = None,
+    say: Say = print,
+    pyodide: Path | None = None,
 ) -> Path:
     """Makes the site, and puts it in place of an earlier one only if nothing is wrong with it.
 
@@ -50,6 +55,7 @@ def build_site(
         out: the folder of the site.
         run: the labs that are executed if no earlier run of the same lab is at hand; others have no results then.
         colab: the GitHub repository of the learners' course, ``OWNER/NAME``: each lab's page links to the lab in Colab.
+        pyodide: a folder with a Pyodide distribution, from which the labs that run in a browser get their Python; without it, from Pyodide's network.
 
     Returns:
         the start page.
@@ -67,13 +73,22 @@ def build_site(
     results = {lab.name: results_of(lab, cache, lab.name in run, say) for lab in labs}
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "source"), Path(scratch, "html")
-        write_source(course, labs, results, source, colab)
+        place = lite.place_of(course.root)
+        in_browser = [lab for lab in labs if lab.name in lite.LABS] if place else []
+        write_source(course, labs, results, source, colab, in_browser)
         say("Sphinx makes the pages ...")
         run_sphinx(source, built, Path(scratch, "doctrees"))
         live.write_pages([lab.info for lab in labs], built)
         if faults := leaks(labs, built):
             raise CourseError(
                 "Not published, because pages would show parts of solutions:\n" + "\n".join(faults[:20])
+            )
+        if place and in_browser:
+            say("JupyterLite is made ...")
+            lite.write_lite(in_browser, built, place, pyodide)
+        else:
+            say(
+                "No lab can be tried in the browser: `scripts/setup_extra.sh lite` installs what makes JupyterLite."
             )
         try:
             if out.exists():
@@ -159,6 +174,7 @@ def write_source(
     results: Mapping[str, NotebookNode | None],
     source: Path,
     colab: str | None = None,
+    in_browser: Collection[Lab] = (),
 ) -> None:
     """Writes all pages as Sphinx reads them: notebooks and Markdown."""
     shutil.copytree(course.root / "docs", source / "docs")
@@ -172,9 +188,9 @@ def write_source(
             raise CourseError(f"{lab.name}: {error}") from None
         (source / lab.name).mkdir()
         link = address(colab, lab) if colab else None
-        nbformat.write(
-            with_note(page, lab.info.number, result is not None, link), source / lab.name / lab.notebook_name
-        )
+        lite_link = f"../{lite.address(lab)}" if lab in in_browser else None
+        page = with_note(page, lab.info.number, result is not None, link, lite_link)
+        nbformat.write(page, source / lab.name / lab.notebook_name)
     guides = sorted(path.stem for path in (course.root / "docs").glob("*.md"))
     guides = [
         *(name for name in _FIRST_GUIDES if name in guides),

@@ -1,0 +1,198 @@
+"""JupyterLite beside the pages: labs that need only NumPy and Matplotlib, in the reader's browser, with nothing installed.
+
+The page, the notebooks and the course's code come from the site. Python itself, NumPy and Matplotlib are Pyodide's: they come from its network
+when a notebook is opened, or from the site's own folder, if its publisher has downloaded them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from grader.author.build import leaks_of_all
+from grader.course import CourseError
+from grader.handout.needed import files_for_learners
+from grader.reference.lab import Lab
+
+LABS = ("00_start_here", "02_self_attention")
+FOLDER = "lite"
+"""Where it lies in the site."""
+
+_APP = "lab"
+_EXTENSIONS = ("anywidget", "@jupyter-widgets/jupyterlab-manager")
+_STYLE = "course_utils/lab_style/transformer-labs-prose"
+_KERNEL = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
+_WIDGETS = ("anywidget", "ipywidgets", "jupyterlab-widgets", "psygnal", "typing-extensions")
+"""Pure Python that neither Pyodide nor the kernel brings: it goes along, as installed here."""
+
+_NAME, _VERSION = "transformer_labs", "0"
+_NEEDS = ("numpy", "matplotlib", "anywidget", "ipywidgets")
+_SECONDS = 300
+
+NOTE = """\
+**You are in JupyterLite: Python runs in your browser.** Run the next cell first. It fetches NumPy and Matplotlib, which takes a moment the first time.
+
+- What you change is kept in this browser only. *File*, *Download* takes the notebook along; in the course on your own computer, put it into `notebooks/{lab}/`.
+- If a cell never ends, *Kernel*, *Interrupt* does not help here. Press *Kernel*, *Restart Kernel*, then run the cells again from the top. (The limit of time that checks
+  have elsewhere needs a clock that WebAssembly lacks.)
+- What needs PyTorch is missing here: a cell that imports it says so. Go on with the next one."""
+_INSTALL = "%pip install -q transformer-labs"
+
+
+def address(lab: Lab) -> str:
+    """Where a lab opens, relative to the site."""
+    return f"{FOLDER}/{_APP}/index.html?path={lab.name}/{lab.notebook_name}"
+
+
+def place_of(root: Path) -> Path | None:
+    """The folder with JupyterLite's builder: the environment's own (an empty path), or ``.build/lite``. None where there is none."""
+    if importlib.util.find_spec("jupyterlite_core"):
+        return Path(sys.prefix)
+    found = root / ".build" / "lite"
+    return found if (found / "jupyterlite_core").is_dir() else None
+
+
+def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | None = None) -> None:
+    """Writes it into the site.
+
+    Args:
+        labs: the labs to bring, see :data:`LABS`.
+        place: from :func:`place_of`.
+        pyodide: an unpacked Pyodide distribution, which is copied into the site; without it, browsers ask Pyodide's network.
+
+    Raises:
+        CourseError: it cannot be built, what learners get would show part of a solution, or the folder has no Pyodide in it.
+    """
+    if pyodide is not None and not (pyodide / "pyodide.mjs").is_file():
+        raise CourseError(
+            f"{pyodide} has no pyodide.mjs. Unpack a Pyodide distribution, and name that folder."
+        )
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch)
+        root, needed = labs[0].course.root, set()
+        for lab in labs:
+            clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
+            shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
+            nbformat.write(_for_the_browser(lab), source / "files" / lab.name / lab.notebook_name)
+            needed |= {*files_for_learners(lab)}
+        wheels = source / "wheels"
+        wheels.mkdir()
+        write_wheel(
+            wheels,
+            _NAME,
+            _VERSION,
+            {str(name): (root / name).read_bytes() for name in sorted(needed)},
+            _NEEDS,
+        )
+        if faults := leaks_of_all(
+            [*labs], source
+        ):  # before other people's code joins it, which has nothing of the course
+            raise CourseError(
+                "Not published, because JupyterLite would show parts of solutions:\n" + "\n".join(faults)
+            )
+        for name in _WIDGETS:
+            repacked(metadata.distribution(name), wheels)
+        if pyodide:
+            shutil.copytree(pyodide, source / "static" / "pyodide")  # where the builder looks
+        extensions = source / "extensions"
+        shutil.copytree(place / _KERNEL, extensions / "@jupyterlite" / _KERNEL.name)
+        for name in _EXTENSIONS:
+            shutil.copytree(Path(sys.prefix, "share", "jupyter", "labextensions", name), extensions / name)
+        shutil.copytree(root / _STYLE, extensions / Path(_STYLE).name)
+        (source / "jupyter_lite_config.json").write_text(
+            json.dumps(
+                {
+                    "LiteBuildConfig": {
+                        "apps": [_APP],
+                        "contents": ["files"],
+                        "no_sourcemaps": True,
+                        "no_unused_shared_packages": True,
+                        "ignore_sys_prefix": ["federated_extensions"],
+                        "output_dir": str(site / FOLDER),
+                    },
+                    "FederatedExtensionAddon": {"extra_labextensions_path": [str(extensions)]},
+                    "PipliteAddon": {"piplite_urls": sorted(map(str, wheels.iterdir()))},
+                }
+            )
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "jupyterlite_core.app", "build"],
+            cwd=source,
+            env={**os.environ, "PYTHONPATH": str(place)} if place != Path(sys.prefix) else None,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
+        if done.returncode or not (site / FOLDER / _APP / "index.html").is_file():
+            raise CourseError(f"JupyterLite could not be built:\n{(done.stdout + done.stderr)[-2000:]}")
+
+
+def _for_the_browser(lab: Lab) -> nbformat.NotebookNode:
+    """A lab's release with two cells in front, which its browser's Python needs."""
+    notebook = lab.release()
+    notebook.cells[1:1] = [
+        new_markdown_cell(NOTE.format(lab=lab.name), id="in-the-browser"),
+        new_code_cell(_INSTALL, id="install"),
+    ]
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python (Pyodide)",
+        "language": "python",
+        "name": "python",
+    }
+    return notebook
+
+
+def write_wheel(
+    folder: Path, name: str, version: str, files: Mapping[str, bytes], needs: Iterable[str] = ()
+) -> Path:
+    """Writes a wheel of pure Python: an archive of the files, and what says what it is (the format is PyPA's "binary distribution format")."""
+    info = f"{name}-{version}.dist-info"
+    required = "".join(f"Requires-Dist: {each}\n" for each in needs)
+    whole = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: transformer-labs\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(
+        f"{path},sha256={urlsafe_b64encode(sha256(content).digest()).rstrip(b'=').decode()},{len(content)}\n"
+        for path, content in whole.items()
+    )
+    file = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in {**whole, f"{info}/RECORD": f"{record}{info}/RECORD,,\n".encode()}.items():
+            archive.writestr(
+                zipfile.ZipInfo(path), content, zipfile.ZIP_DEFLATED
+            )  # no time: equal files, equal wheels
+    return file
+
+
+def repacked(distribution: metadata.Distribution, folder: Path) -> Path:
+    """An installed package as a wheel of pure Python again. Compiled parts are left out: psygnal has its Python beside them."""
+    name = distribution.name.replace("-", "_")
+    files = {
+        str(path): Path(str(path.locate())).read_bytes()
+        for path in distribution.files or ()
+        if path.suffix != ".so"
+        and not {"..", "__pycache__"} & {*path.parts}
+        and not path.parts[0].endswith(".dist-info")
+    }
+    needs = [
+        each for each in distribution.requires or () if canonicalize_name(Requirement(each).name) in _WIDGETS
+    ]
+    return write_wheel(folder, name, distribution.version, files, needs)

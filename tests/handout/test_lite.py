@@ -1,0 +1,127 @@
+"""JupyterLite beside the pages: what goes into it, and that it opens."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import subprocess
+import sys
+import threading
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from classroom import START
+from playwright.sync_api import sync_playwright
+from project import ROOT
+from test_browser import CHROMIUM, FLAGS
+
+from grader.course import CourseError
+from grader.handout import lite
+from grader.handout.lab_pages import with_note
+
+PLACE = lite.place_of(ROOT)
+needs_lite = pytest.mark.skipif(
+    PLACE is None,
+    reason="the extra `lite` of pyproject.toml is not installed: `scripts/setup_extra.sh lite` does that where the package index has it",
+)
+
+
+def test_a_wheel_has_its_files_and_says_what_it_needs_and_equal_files_make_equal_wheels(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        file = lite.write_wheel(
+            tmp_path / folder, "some_thing", "1.2", {"some_thing/__init__.py": b"told = 5\n"}, ["numpy"]
+        )
+    assert file.read_bytes() == (tmp_path / "one" / file.name).read_bytes()
+    found = metadata.PathDistribution(zipfile.Path(file, "some_thing-1.2.dist-info/"))
+    assert found.requires == ["numpy"] and found.version == "1.2"
+    ran = subprocess.run(
+        [sys.executable, "-c", "import some_thing; print(some_thing.told)"],
+        env={"PYTHONPATH": str(file)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout == "5\n", ran.stderr
+
+
+def test_packages_that_are_compiled_here_go_along_as_the_python_they_were_made_of(tmp_path):
+    file = lite.repacked(metadata.distribution("psygnal"), tmp_path)
+    script = "import psygnal; s = psygnal.SignalInstance((int,)); got = []; s.connect(got.append); s.emit(3); print(psygnal.__file__, got)"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env={"PYTHONPATH": str(file)}, capture_output=True, text=True
+    )
+    assert str(file) in ran.stdout and "[3]" in ran.stdout, ran.stderr
+
+
+def test_the_labs_for_the_browser_exist_and_their_pages_lead_there(labs):
+    for name in lite.LABS:
+        lab = labs[name]
+        page = with_note(lab.release(), lab.info.number, False, None, f"../{lite.address(lab)}")
+        assert (
+            f'<a href="../lite/lab/index.html?path={name}/{lab.notebook_name}">try it here</a>'
+            in page.cells[0].source
+        )
+
+
+def test_a_folder_without_pyodide_is_refused(labs, tmp_path):
+    with pytest.raises(CourseError, match=r"has no pyodide\.mjs\. Unpack a Pyodide distribution"):
+        lite.write_lite([labs[START]], tmp_path, tmp_path, pyodide=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def built(labs, tmp_path_factory) -> Path:
+    """A folder with JupyterLite in it, and a Pyodide that is only a name."""
+    site, pyodide = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("distribution") / "pyodide"
+    pyodide.mkdir()
+    for name in ("pyodide.mjs", "pyodide-lock.json"):
+        (pyodide / name).write_text("{}")
+    assert PLACE is not None
+    lite.write_lite([labs[name] for name in lite.LABS], site, PLACE, pyodide)
+    return site
+
+
+@needs_lite
+@pytest.mark.slow
+def test_jupyterlite_has_the_labs_and_the_course_without_weights(built, labs):
+    for name in lite.LABS:
+        here = {path.name for path in labs[name].release_folder.iterdir() if path.is_file()}
+        assert {path.name for path in (built / "lite" / "files" / name).iterdir()} == here
+    (wheel,) = (built / "lite" / "pypi").glob("transformer_labs-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "course_utils/checking/check.py" in names and not any(
+        "weights/" in name or "grader" in name for name in names
+    )
+    assert wheel.stat().st_size < 600_000
+    assert not list((built / "lite").rglob("*.map"))
+
+
+@needs_lite
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
+def test_a_lab_opens_in_jupyterlite_and_with_pyodide_in_the_site_nobody_else_is_asked(built, labs):
+    """Pyodide itself is not at hand here, so no cell runs: the page asks the site for it, and for nothing elsewhere."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=built))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context()
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.set_default_timeout(180_000)
+        with context.expect_event("request", lambda request: request.url.endswith("pyodide.mjs")):
+            page.goto(f"{address}/{lite.address(labs[START])}")
+        page.get_by_role("heading", name="Lab 00: start here").wait_for()
+        page.get_by_role("strong").filter(has_text="You are in JupyterLite").wait_for()
+        browser.close()
+    server.shutdown()
+    assert f"{address}/lite/static/pyodide/pyodide.mjs" in asked
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
