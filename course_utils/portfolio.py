@@ -43,6 +43,7 @@ _FAILS = "it does not pass its check yet"
 _SECONDS = 900
 """So long the checks of one lab may take."""
 
+_YOURS = "course_utils.yours"
 _MOST_OF_A_FILE = 200_000
 
 MODULES: dict[str, dict[str, tuple[str, str]]] = {
@@ -357,7 +358,14 @@ def _import(
     """Adds an import, of the learner's own version where there is one."""
     (local,) = each.binds
     top = each.imported.partition(".")[0]
-    offer = next((name for name, offer in OFFERS.items() if offer.course == each.imported), None)
+    offer = next(
+        (
+            name
+            for name, each_offer in OFFERS.items()
+            if each.imported in (each_offer.course, f"{_YOURS}.{name}")
+        ),
+        None,
+    )
     if offer and OFFERS[offer].key in work.pieces and lab.slug not in refused:
         key = OFFERS[offer].key
         home, its_name = _home_of(key, merged)[0], key.partition(".")[2]
@@ -376,8 +384,10 @@ def _import(
                 f"from {PACKAGE}.{home} import {its_name}{'' if local == its_name else f' as {local}'}"
             ] = None
     elif top == "course_utils":
-        module.course[each.imported] = None
-        module.imports[f"{each.text}  # the course's"] = None
+        full = OFFERS[offer].course if offer else each.imported  # not what asks the notebooks whose it is
+        module.course[full] = None
+        text = each.text.replace(f"from {_YOURS} ", f"from {full.rpartition('.')[0]} ")
+        module.imports[f"{text}  # the course's"] = None
     elif (file := lab.folder / f"{top}.py").is_file() and file.name != exercises.FILE_NAME:
         module.files[top] = file
         text = re.sub(rf"^import {top}\b", f"from {PACKAGE} import {top}", each.text)
@@ -851,9 +861,17 @@ def _put(new: Path, out: Path, before: Mapping[str, str], said: Callable[[str], 
     out.mkdir(parents=True, exist_ok=True)
     made = {path.relative_to(new).as_posix(): path for path in sorted(new.rglob("*")) if path.is_file()}
     digests = {name: _digest(path) for name, path in made.items()}
+    for name in (*before, *made):
+        if not (out / name).parent.resolve().is_relative_to(out.resolve()):
+            raise Refused(
+                f"{out / name} would lie outside of {out}, because of a link. Remove the link, or choose another name: --out FOLDER."
+            )
+    (out / MARKER).write_text(
+        json.dumps({"files": digests}, indent=1) + "\n", "utf-8"
+    )  # first: it may be cut short
     for name, digest in before.items():
         there = out / name
-        if ".." in Path(name).parts or Path(name).is_absolute() or there.is_symlink() or not there.is_file():
+        if there.is_symlink() or not there.is_file():
             continue
         if _digest(there) in (digest, digests.get(name)):
             there.unlink()
@@ -865,7 +883,6 @@ def _put(new: Path, out: Path, before: Mapping[str, str], said: Callable[[str], 
         if os.path.lexists(there):
             _keep(there, said)
         shutil.copyfile(path, there)
-    (out / MARKER).write_text(json.dumps({"files": digests}, indent=1) + "\n", "utf-8")
 
 
 def _keep(there: Path, said: Callable[[str], None]) -> None:

@@ -263,18 +263,45 @@ def test_made_again_it_keeps_what_somebody_added_or_changed(labs, tmp_path):
     make(notebooks, out, said=quiet)
     (out / "figure.txt").write_text("mine")
     (out / "README.md").write_text("my words")
-    (tmp_path / "elsewhere").write_text("not ours")
-    marker = json.loads((out / MARKER).read_text())
-    marker["files"]["../elsewhere"] = "0" * 64
-    (out / MARKER).write_text(json.dumps(marker))
     said = []
     make(notebooks, out, said=said.append)
     assert "You have changed README.md: yours is kept as README.md.before." in said
     assert (out / "README.md.before").read_text() == "my words" and "My Transformer" in (
         out / "README.md"
     ).read_text()
-    assert (out / "figure.txt").read_text() == "mine" and (tmp_path / "elsewhere").read_text() == "not ours"
+    assert (out / "figure.txt").read_text() == "mine"
     assert not list(out.rglob("*.py.before"))
+
+
+def test_nothing_outside_of_the_folder_is_touched_whatever_its_marker_says(labs, tmp_path):
+    notebooks, out = (
+        bench(tmp_path / "labs", labs, {"00_start_here": solved(labs["00_start_here"])}),
+        tmp_path / "out",
+    )
+    make(notebooks, out, said=quiet)
+    (tmp_path / "elsewhere").write_text("not ours")
+    marker = (out / MARKER).read_text()
+    (out / MARKER).write_text(marker.replace('"files": {', '"files": {"../elsewhere": "", '))
+    with pytest.raises(Refused, match="would lie outside"):
+        make(notebooks, out, said=quiet)
+    (out / MARKER).write_text(marker)
+    (tmp_path / "theirs").mkdir()
+    shutil.move(out / "tests", tmp_path / "theirs")
+    (out / "tests").symlink_to(tmp_path / "theirs" / "tests")
+    with pytest.raises(Refused, match="because of a link"):
+        make(notebooks, out, said=quiet)
+    assert (tmp_path / "elsewhere").read_text() == "not ours"
+    assert (tmp_path / "theirs" / "tests" / "test_checks.py").is_file()
+
+
+def test_what_a_lab_takes_from_yours_is_one_s_own_or_plainly_the_course_s(labs, tmp_path):
+    text = "from course_utils.yours import softmax as shares\n\ndef attend_one_word(*given):\n    return shares(given)"
+    notebooks = first_labs(tmp_path / "labs", labs, attend_one_word=text)
+    attention = modules_of(gather(labs_here.labs_in(notebooks)))["attention"].text
+    assert f"from {PACKAGE}.softmax import softmax as shares" in attention
+    shutil.rmtree(notebooks / "00_start_here")
+    attention = modules_of(gather(labs_here.labs_in(notebooks)))["attention"].text
+    assert "from course_utils.maths import softmax as shares  # the course's" in attention
 
 
 def test_mit_asks_for_a_name_and_apache_brings_its_text(labs, tmp_path):
