@@ -364,7 +364,7 @@ def _described(inputs: Inputs) -> str:
         if isinstance(value, np.ndarray) or hasattr(value, "shape"):
             parts.append(f"`{name}` of shape `{tuple(value.shape)}`")
         elif value is None or isinstance(value, bool | int | float):
-            parts.append(f"`{name}={value}`")
+            parts.append(f"`{name}={value:.3g}`" if isinstance(value, float) else f"`{name}={value}`")
         else:
             return ""
     return ", ".join(parts) if 0 < len(parts) <= 5 else ""
