@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 
+import pytest
 from project import ROOT
 
 from grader.course import Course
@@ -20,6 +21,7 @@ def test_the_zip_of_a_lab_has_the_policy(tmp_path):
         assert archive.read("transformer-lab-00_start_here/AGENTS.md").decode() == POLICY
 
 
+@pytest.mark.slow
 def test_the_whole_course_has_the_policy(tmp_path):
     write_course(ROOT, tmp_path / "course")
     assert (tmp_path / "course/AGENTS.md").read_text("utf-8") == POLICY
