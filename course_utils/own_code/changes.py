@@ -195,11 +195,11 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
         case ast.keyword(arg="k" | "diagonal", value=ast.Constant(value=0 | 1 as number)):
             yield "off by one", f"{spot.node.arg}={1 - number}"
         case ast.BinOp(left=left, op=op, right=right):
-            if isinstance(op, ast.Div | ast.Sub | ast.Pow) or (
-                isinstance(op, ast.Add | ast.Mult) and not isinstance(left, ast.Constant)
+            if isinstance(op, ast.Div | ast.Sub | ast.Pow | ast.Add | ast.Mult) and not isinstance(
+                left, ast.Constant
             ):
                 yield "part left out", text(left)
-            if isinstance(op, ast.Add | ast.Mult) and not isinstance(right, ast.Constant):
+            if isinstance(op, ast.Add) and not isinstance(right, ast.Constant):
                 yield "part left out", text(right)
             counted = isinstance(right, ast.Constant)  # `n - 1` for `n + 1` is a slip and no idea
             if type(op) in _SIGNS and not counted and (between := _between(lines, left, right)):

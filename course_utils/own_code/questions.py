@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Exercise, Inputs
+from course_utils.checking.exercise import Exercise, Inputs, call_for_dict, call_function
 from course_utils.own_code.changes import changes, lines_shown
 from course_utils.own_code.trials import ERROR, MIXED, SAME, SHAPE, VALUES, Effect, Trial, Tried, try_changes
 from course_utils.quiz import Option, Question
@@ -59,7 +60,7 @@ def ask_about(
     tried = try_changes(exercise, key, source, found, namespace, until) if found else None
     if tried is None:
         return []
-    kinds = (_inputs, _happens, _breaks, _changes_that, _shape)
+    kinds = (_breaks, _happens, _inputs, _changes_that, _shape)
     asked = [each for kind in kinds for each in kind(tried, chance)]
     chance.shuffle(asked)
     return asked
@@ -91,11 +92,12 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
 def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """For which input would the result be different, or of another shape, or the same?"""
+    texts = re.findall(r"""["']([^"'\\]{3,})["']""", tried.source)
     for trial in tried.trials:
         titles = [
             title
             for title, effect in trial.effects.items()
-            if len(title) <= _LONGEST and effect.kind != MIXED
+            if len(title) <= _LONGEST and effect.kind != MIXED and not _is_opaque(tried, title)
         ]
         for wanted, words, difficulty in (
             ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
@@ -112,6 +114,8 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 continue
             if not _can_be_told(tried, right[0], trial.effects[right[0]]):
                 continue
+            if any(text in right[0] for text in texts):  # the branch of that name: nothing to think about
+                continue
             options = [
                 Option(title, title in right, _what(trial.effects[title]))
                 for title in right + chance.sample(wrong, min(3, len(wrong)))
@@ -121,7 +125,7 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """What happens to what is returned?"""
-    names = tried.exercise.returns
+    exercise, names = tried.exercise, tried.exercise.returns
     for trial in tried.trials:
         plain = [
             (title, effect)
@@ -133,7 +137,7 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         if not plain:
             continue
         title, effect = chance.choice(plain)
-        if len(names) == 2 and effect.kind == VALUES:
+        if len(names) == 2 and effect.kind == VALUES and _is_called_plainly(exercise):
             a, b = names
             answers = {
                 (a,): f"`{a}` changes, `{b}` stays the same.",
@@ -181,6 +185,8 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             (ERROR, "would raise an error", EASY),
             (SHAPE, "would give the result another shape", EASY),
         ):
+            if kind == SAME and _is_opaque(tried, title):
+                continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
             wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
             yield from _one_of(
@@ -188,7 +194,7 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 f"Take {_input(title)}{sizes}. Which of these changes {words}?",
                 lambda trial, title=title: _what(trial.effects[title]),
             )  # fmt: skip
-    if len(tried.exercise.returns) == 2:
+    if len(tried.exercise.returns) == 2 and _is_called_plainly(tried.exercise):
         always = [
             (trial, {each.names for each in trial.effects.values() if each.kind == VALUES})
             for trial in tried.trials
@@ -207,7 +213,7 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """What does ``print(result.shape)`` show, as the code is, or with a change?"""
-    for title, (inputs, came) in tried.shapes.items():
+    for title, (inputs, came) in tried.shapes.items() if _is_called_plainly(tried.exercise) else ():
         if not (described := _described(inputs)):
             continue
         given = [value.shape for value in inputs.values() if isinstance(value, np.ndarray)]
@@ -320,6 +326,17 @@ def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
     return effect.kind in (SAME, VALUES) or _sizes(tried, title) == ""
 
 
+def _is_called_plainly(exercise: Exercise) -> bool:
+    """Whether what a check sees is what the learner's function returns: some exercises make a model and measure what it does."""
+    return exercise.call in (call_function, call_for_dict)
+
+
+def _is_opaque(tried: Tried, title: str) -> bool:
+    """Whether nobody can tell from a title what the input does: a model is handed over, or much of chance is summed up."""
+    inputs = tried.inputs[title]
+    return any(map(callable, inputs.values())) or re.search(r"dropout_rate(=0\.| between)", title) is not None
+
+
 def _is_several(title: str) -> bool:
     return ";" in title or "then" in title
 
@@ -347,7 +364,7 @@ def _described(inputs: Inputs) -> str:
         if isinstance(value, np.ndarray) or hasattr(value, "shape"):
             parts.append(f"`{name}` of shape `{tuple(value.shape)}`")
         elif value is None or isinstance(value, bool | int | float):
-            parts.append(f"`{name}={value}`")
+            parts.append(f"`{name}={value:.3g}`" if isinstance(value, float) else f"`{name}={value}`")
         else:
             return ""
     return ", ".join(parts) if 0 < len(parts) <= 5 else ""

@@ -69,6 +69,7 @@ class Tried:
 
     Attributes:
         cases: those that can be asked about.
+        inputs: title -> inputs of the first run at the first seed.
         shapes: title -> inputs of the first run, and the shapes of what comes back; only where shapes do not depend on the seed.
     """
 
@@ -76,6 +77,7 @@ class Tried:
     source: str
     cases: tuple[Case, ...]
     trials: tuple[Trial, ...]
+    inputs: Mapping[str, Inputs]
     shapes: Mapping[str, tuple[Inputs, Shapes]]
 
 
@@ -133,6 +135,7 @@ def try_changes(
             break
         if trial := runner.trial(change, cases, own):
             trials.append(trial)
+    inputs = {case.title: case.runs(key, SEEDS[0])[0] for case in cases}
     shapes = {}
     for number, case in enumerate(cases):
         given = [case.runs(key, seed)[0] for seed in SEEDS]
@@ -141,7 +144,7 @@ def try_changes(
             _shapes(each) == _shapes(given[0]) for each in given
         ):
             shapes[case.title] = given[0], came[0]
-    return Tried(exercise, source, tuple(cases), tuple(trials), shapes)
+    return Tried(exercise, source, tuple(cases), tuple(trials), inputs, shapes)
 
 
 def _shapes_of(outcome: Outcome) -> Shapes:

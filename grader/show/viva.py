@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
@@ -305,7 +304,7 @@ def as_html(lab: Lab, sheet: Sheet) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["inline"] = lambda text: Markup(inline(text))
+    environment.filters["inline"] = inline
     named: dict[tuple[str, str], set[int]] = {}  # exercise, code -> the lines that questions name
     for question in sheet.questions:
         named.setdefault((question.exercise, question.code), set()).update(question.lines)

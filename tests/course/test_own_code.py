@@ -14,6 +14,7 @@ from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
+from course_utils.quiz import Option, Question, _widget, as_html, as_text
 
 SHARES = '''import numpy as np
 
@@ -185,6 +186,14 @@ def test_every_question_has_one_right_answer_among_different_ones_about_lines_th
     taken = chosen(asked, 6)
     assert [each.difficulty for each in taken] == sorted(each.difficulty for each in taken)
     assert EASY <= taken[0].difficulty <= taken[-1].difficulty <= HARD
+
+
+def test_every_form_of_a_question_shows_its_code_as_text():
+    question = Question("What?", (Option("a", True, "yes"), Option("b", False, "no")), code="1  x = '<b>'")
+    widget = " ".join(part.value for part in _widget([question]).children if hasattr(part, "value"))
+    for shown in (as_html([question]), widget):
+        assert "1  x = &#x27;&lt;b&gt;&#x27;</pre>" in shown
+    assert "1  x = '<b>'" in as_text([question])
 
 
 def test_practice_shows_questions_about_what_passes(labs, monkeypatch):
