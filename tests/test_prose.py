@@ -51,7 +51,7 @@ def _plain(markdown: str) -> str:
     """Markdown without code, formulas, tables, comments and addresses."""
     for pattern, instead in (
         (r"```.*?```|<!--.*?-->|\$\$.*?\$\$", " "),
-        (r"^(?: {4}|\t|\|).*$", ""),
+        (r"^(?: {4}|\t|\||#).*$", ""),
         (r"<[^>\n]+>", " "),
         (r"!\[[^\]]*\]\([^)]*\)", " "),
         (r"\[([^\]]*)\]\([^)]*\)", r"\1"),

@@ -1904,7 +1904,7 @@ if RUN_TRAINING:
 #   translate before. A model that *never* had the mask has not: all it has to learn is to read the next word off its input.
 # - **The padding mask** costs a few sentences, but only in company: those that share a batch with longer ones. Such a mistake stays hidden
 #   as long as you test with one sentence at a time. Training learns to ignore the padding.
-# - **The right padding mask**: the loss hardly shows that it is wrong, but most translations are, and the extra steps do not mend them. In training
+# - **The right padding mask**: the loss hardly shows that it is wrong, but most translations are, and the extra steps do not fix them. In training
 #   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at first:
 #   then the decoder may look at a single French word, and at one more with each word that it has written.
 # - **The positions** cost less than you might think. The words of this grammar are nearly always in the same order, and a bag of words is often

@@ -925,7 +925,7 @@ class MaskedMean(keras.layers.Layer):
 # %% [markdown]
 # ### Exercise 8: `build_classifier`
 #
-# Put it together: ids, `PositionalEmbedding`, one `TransformerEncoder`, `MaskedMean`, dropout, and a dense layer that gives one **logit** for each class, without a softmax. The loss takes care of the softmax, if it is told that these are logits: with
+# Put it together: ids, `PositionalEmbedding`, one `TransformerEncoder`, `MaskedMean`, dropout, and a dense layer that gives one **logit** for each class, without a softmax. The loss takes care of the softmax, if it knows that these are logits: with
 # `SparseCategoricalCrossentropy()` alone, Keras takes them for probabilities, and nothing complains. (*Sparse* means that labels are numbers, not rows with a single 1.)
 
 # %%

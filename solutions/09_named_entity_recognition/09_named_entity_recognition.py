@@ -1516,7 +1516,7 @@ show_table(["layout", "precision", "recall", "F1 (micro)"], [
 # ### Texts that are too long (optional)
 #
 # The encoder has 512 positions. All of these résumés are far shorter (the cell prints how long the longest is), but real ones are often
-# longer, and a tokenizer that is told to truncate cuts off the rest without a word. That is why `tags_of` above reads long texts in windows.
+# longer, and a tokenizer that truncates cuts off the rest without a word. That is why `tags_of` above reads long texts in windows.
 # Put test résumés together, eight to a text, and compare with what a cut at 512 leaves:
 
 # %% tags=["skip-grading"]
@@ -1712,7 +1712,7 @@ print(in_words(splits.train[3])["words"][:12])
 print(tables["train"])
 
 # %% [markdown]
-# `id2label` stores the names of the tags in the model's own configuration: whoever loads it need not guess what number 7 means. The metric
+# `id2label` stores the names of the tags in the model's own configuration: anyone who loads it need not guess what number 7 means. The metric
 # is yours: `compute_metrics` gets all logits and labels, and `decode_entities` does not care whether it counts characters or words.
 
 # %% tags=["skip-grading"]
@@ -1800,7 +1800,7 @@ with tempfile.TemporaryDirectory() as folder:
               f"{text[entity['start'] : entity['end']]}")
 
 # %% [markdown]
-# `aggregation_strategy="first"` is your rule: the first piece of a word decides. What the pipeline does not know is your ¶ and |: whoever
+# `aggregation_strategy="first"` is your rule: the first piece of a word decides. What the pipeline does not know is your ¶ and |: anyone who
 # uses the model must put them in. That is the kind of thing that belongs in a model card (lab 12).
 #
 # If you come with an older notebook: transformers 5 has PyTorch classes only. `TFAutoModelForTokenClassification` and its relatives are gone.

@@ -1160,7 +1160,7 @@ with tempfile.TemporaryDirectory() as folder:
     print("loaded as", type(loaded).__name__, "with", list(loaded.signatures))
 
 # %% [markdown]
-# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so whoever serves
+# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so anyone who serves
 # a reader ships those too, in the same version. Here your `answer` does that part, with the loaded graph in the place of the model.
 
 # %% tags=["skip-grading"]

@@ -1275,7 +1275,7 @@ measured("your_own_dataset.sure")
 
 # %% [markdown]
 # The trained encoders are surer than they are right: their error is **more than twice** that of the frozen one, and far above the noise floor. A temperature brings them down to about where perfect models are, and costs nothing but the validation texts. More cannot be said: with
-# 300 texts, an error of 0.075 *cannot be told from a perfect one*, and 0.06 is not "better calibrated" than 0.09. For the frozen encoder there was nothing to mend; a temperature chosen on 150 texts can even make it a little worse, by chance. Whoever wants to know it more exactly needs more texts: the floor falls with the
+# 300 texts, an error of 0.075 *cannot be told from a perfect one*, and 0.06 is not "better calibrated" than 0.09. For the frozen encoder there was nothing to fix; a temperature chosen on 150 texts can even make it a little worse, by chance. To know it more exactly, you need more texts: the floor falls with the
 # root of their number. If somebody acts on the probabilities, the difference between 0.2 and the floor matters more than a few points of accuracy.
 #
 # ## 7. With the tools of work (optional)
@@ -1587,7 +1587,7 @@ if ROAD is not None and RUN_TRAINING:
 #
 # ## 9. Hand it in
 #
-# `unlabelled` has 300 sentences about the same six libraries, not equally many of each. They were written for this course, as somebody would write a docstring, and stand in no package, so there is nowhere to look them up. Their labels are not in your files; only whoever grades your work has them. That is how
+# `unlabelled` has 300 sentences about the same six libraries, not equally many of each. They were written for this course, as somebody would write a docstring, and stand in no package, so there is nowhere to look them up. Their labels are not in your files; only the people who grade your work have them. That is how
 # models are measured when it matters: by somebody else, once, on texts whose labels you do not have.
 #
 # The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is only about a quarter of
