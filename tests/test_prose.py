@@ -27,7 +27,7 @@ PHRASES = {
 LONGEST = 30
 """Words of a sentence. A page may have a few that are longer: see :data:`LONG`."""
 
-LONG = 0.15
+LONG = 0.18
 """At most this share of a page's sentences is longer."""
 
 EASY = 60
