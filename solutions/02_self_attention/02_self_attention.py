@@ -629,8 +629,9 @@ show_table(["512 words", "ms", "times faster"], [
 ])
 
 # %% [markdown]
-# The loop projects the keys and values again for every word. The middle row shows how much of the difference is due to that; what is left between it and
-# the last row is the gain of one large product over many small ones. No word has to wait for another, and parallel hardware can use that.
+# The first loop projects the keys and values again for every word. The middle row shows how much of the difference is due to that, and it may be nearly
+# all of it. What is left, if anything, is the gain of one large product over many small ones. And no word has to wait for another: parallel hardware can
+# use that.
 #
 # ## 5. The payoff: your attention, with weights that were learned
 #
