@@ -17,9 +17,8 @@ function draw(place, model, roles) {
 
   function run(at) {
     group.mark(at);
-    const { text, right, verdict, why, table } = options[at];
-    const title = html("div", { style: "font-weight:600" });
-    title.innerHTML = `You ran ${letters[at]}. ${text}`;
+    const { right, verdict, why, table } = options[at];
+    const title = html("div", { style: "font-weight:600;margin-top:8px" }, `${letters[at]} gives this:`);
     const numbers = html("div", { class: "wide" });
     numbers.innerHTML = table;
     const told = html("div");

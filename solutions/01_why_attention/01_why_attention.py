@@ -25,8 +25,7 @@
 # - say what attention does not know, and what it costs.
 #
 # **You need** lab 00. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, and 9 for the review quiz; what is *optional* can wait. The lab has
-# two parts with a break before section 7: *why*, and *what it costs*.
+# cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, and 9 for the review quiz. A break comes before section 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|

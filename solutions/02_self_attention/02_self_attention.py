@@ -14,8 +14,8 @@
 # %% [markdown]
 # # Lab 02: self-attention
 #
-# *Jane visite l'Afrique en septembre.* What does *l'Afrique* mean here? A continent, and also the goal of a visit, in September: the other
-# words say so. **Self-attention** is how a network hears them. You write it in NumPy; then it runs with trained weights.
+# *Jane visite l'Afrique en septembre.* What does *l'Afrique* mean here? The other words say it: the goal of a visit.
+# **Self-attention** is how a network hears them. You write it in NumPy; then it runs with trained weights.
 #
 # **After this lab you can**
 #
@@ -26,8 +26,7 @@
 # - tell self-attention, causal attention and cross-attention apart.
 #
 # **You need** lab 00. **Time:** about 95 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is sections 1 to 5 with exercises 1 to 3, about 50 minutes, and 5 for the review quiz. Do sections 6 and 7
-# before lab 05; a break comes before them.
+# cores. **The core path** is sections 1 to 5, about 50 minutes, and 5 for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -50,7 +49,7 @@ from course_utils.maths import softmax
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# This is the Transformer, where the course is going. What is at the heart of the boxes with thick frames is what you build now.
+# This is the Transformer. The heart of the boxes with thick frames is what you build now.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -629,8 +628,9 @@ show_table(["512 words", "ms", "times faster"], [
 ])
 
 # %% [markdown]
-# The loop projects the keys and values again for every word. The middle row shows how much of the difference is due to that; what is left between it and
-# the last row is the gain of one large product over many small ones. No word has to wait for another, and parallel hardware can use that.
+# The first loop projects the keys and values again for every word. The middle row shows how much of the difference is due to that, and it may be nearly
+# all of it. What is left, if anything, is the gain of one large product over many small ones. And no word has to wait for another: parallel hardware can
+# use that.
 #
 # ## 5. The payoff: your attention, with weights that were learned
 #
