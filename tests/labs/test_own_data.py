@@ -326,7 +326,7 @@ def test_a_linear_head_has_a_logit_for_every_class():
 def test_a_perfect_model_has_the_error_that_the_lab_calls_the_noise_floor(lab):
     """300 texts and a model that is right about six in ten: the error is far from 0 although nothing is wrong."""
     made = {**lab.reference, "np": np}
-    (cell,) = [cell for cell in lab.source().cells if cell.source.startswith("def perfect(")]
+    (cell,) = [cell for cell in lab.source().cells if "def perfect(" in cell.source]
     exec(cell.source, made)
     shares = softmax(np.random.default_rng(0).standard_normal((300, 6)) * 1.5)
     low, high = made["perfect"](shares)
