@@ -831,7 +831,15 @@ print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. 
       f"Lab 08's language model would write all {len(text)}.")
 
 # %% [markdown]
-# A masked language model (BERT) fills single places where they stand, a language model (GPT) writes everything from left to right, and span corruption is between the two: it *reads* all that is left, in both directions, and *writes* only what is missing.
+# The three shapes of a Transformer, and what each is pretrained to do with such a sentence:
+#
+# | | shape | reads | writes |
+# |---|---|---|---|
+# | BERT ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)) | encoder | Jane `[MASK]` `[MASK]` in September, in both directions | *visits* and *Africa*, each at its place |
+# | GPT (Radford et al. 2018; lab 08) | decoder | what it has written so far | the whole sentence, from left to right |
+# | T5 (Raffel et al. 2020) | encoder and decoder | Jane `<0>` in September, in both directions | `<0>` *visits Africa* `<1>`, from left to right |
+#
+# T5's spans may be of any length, since a sentinel does not tell how long its gap is; a masked place is one token. Lab 08's last section has the years in between.
 
 # %% [markdown]
 # ## Common mistakes, by their symptom
