@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import PreTokenizer
 
 Pair = tuple[bytes, bytes]
 
@@ -29,9 +30,15 @@ SINGLE = tuple(
 
 def split_words(text: str) -> list[str]:
     """The pieces in which GPT-2 merges; together they are the text."""
-    import regex
+    return [piece for piece, _ in _splitter().pre_tokenize_str(text)]
 
-    return regex.findall(PATTERN, text)
+
+@functools.cache
+def _splitter() -> PreTokenizer:
+    from tokenizers import Regex
+    from tokenizers.pre_tokenizers import Split
+
+    return Split(Regex(PATTERN), behavior="isolated")
 
 
 def count_words(texts: Iterable[str]) -> dict[tuple[bytes, ...], int]:
@@ -71,12 +78,12 @@ def unprinted(letters: str) -> bytes:
 
 
 def _tokenizer(model: object) -> Tokenizer:
-    from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
+    from tokenizers import Tokenizer, decoders, pre_tokenizers
 
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(PATTERN), behavior="isolated"),
+            _splitter(),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

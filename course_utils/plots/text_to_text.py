@@ -118,7 +118,7 @@ def show_tasks(examples: Mapping[str, tuple[str, str]]) -> None:
             box(10, y, 420, 36, _short(prefix + source, 58)),
             arrow((430, y + 18), (470, y + 18)),
             arrow((600, y + 18), (640, y + 18)),
-            box(640, y, 270, 36, _short(target, 36)),
+            box(640, y, 270, 36, _short(target, 33)),
         ]
     alt = "Texts go into one box, the model, each with a prefix, and texts come out: " + "; ".join(
         f"{prefix}{_short(source, 40)} gives {target}" for prefix, (source, target) in examples.items()

@@ -456,7 +456,7 @@ for name, data in tasks.items():
 # %% [markdown]
 # Nothing in a test was in training: no sentence; for headlines no name of a person or place; for languages no name in any language. Look at *acceptable*: the answer gives its **reason first**, the subject and the
 # verb, and then yes or no. Three seeds, 700 steps on this task alone, 300 test sentences: with the answer *yes* or *no* alone,
-# 150 are right at each seed, which is chance; with the reason first, all 300. The reason is a step on the way that the loss can teach.
+# 150 are right at each seed, which is chance; with the reason first, all 300. Would any noun in front do? With the *last* noun of the sentence, which is no reason, 141, 300 and 145 are right: it can help, but it cannot be relied on.
 #
 # ### Exercise 5: `teacher_forcing_batch`
 #
@@ -831,7 +831,15 @@ print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. 
       f"Lab 08's language model would write all {len(text)}.")
 
 # %% [markdown]
-# A masked language model (BERT) fills single places where they stand, a language model (GPT) writes everything from left to right, and span corruption is between the two: it *reads* all that is left, in both directions, and *writes* only what is missing.
+# The three shapes of a Transformer, and what each is pretrained to do with such a sentence:
+#
+# | | shape | reads | writes |
+# |---|---|---|---|
+# | BERT ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)) | encoder | Jane `[MASK]` `[MASK]` in September, in both directions | *visits* and *Africa*, each at its place |
+# | GPT (Radford et al. 2018; lab 08) | decoder | what it has written so far | the whole sentence, from left to right |
+# | T5 (Raffel et al. 2020) | encoder and decoder | Jane `<0>` in September, in both directions | `<0>` *visits Africa* `<1>`, from left to right |
+#
+# T5's spans may be of any length, since a sentinel does not tell how long its gap is; a masked place is one token. Lab 08's last section has the years in between.
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

@@ -1,6 +1,6 @@
 """Measures what lab 13 says about its model's training; see docs/data-text-to-text.md. Nothing is saved.
 
-.venv/bin/python solutions/13_text_to_text/measure.py reason         # "yes" against "bottles are: yes", three seeds
+.venv/bin/python solutions/13_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
 .venv/bin/python solutions/13_text_to_text/measure.py specialists    # each task alone, with its share of the steps
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import torch
 from train_weights import MERGES, SHARES, STEPS, train
 
+from course_utils.data.agreement import NOUNS
 from course_utils.data.byte_pairs import BytePairs, library_merges
 from course_utils.data.tasks import Example, load_tasks
 from course_utils.models.text_to_text import Writer
@@ -34,6 +35,12 @@ def right(writer: Writer, examples: Sequence[Example]) -> int:
     )
 
 
+def _other_noun(one: Example) -> Example:
+    """The same answer behind a noun that is not its reason: the last one of the sentence."""
+    last = next(word for word in reversed(one.source.split()) if word.removesuffix("s") in NOUNS)
+    return Example(one.source, f"{last} {one.target.partition(' ')[2]}")
+
+
 def main(what: str) -> None:
     torch.set_num_threads(1)
     data = load_tasks()
@@ -43,8 +50,10 @@ def main(what: str) -> None:
     if what == "reason":
         reasoned = data["acceptability"]
         bare = [[Example(one.source, one.target.rpartition(": ")[2]) for one in part] for part in reasoned]
+        other = [[_other_noun(one) for one in part] for part in reasoned]
+        targets = {"the answer only": bare, "the nearest noun first": other, "the reason first": reasoned}
         for seed in range(3):
-            for name, (learned, asked) in {"the answer only": bare, "the reason first": reasoned}.items():
+            for name, (learned, asked) in targets.items():
                 writer = trained(tokens, learned, round(STEPS * SHARES["acceptability"]), seed)
                 print(f"seed {seed}, {name}: {right(writer, asked)} of {len(asked)}", flush=True)
         return
