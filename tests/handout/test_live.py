@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from accessible import AXE, violations
 from playwright.sync_api import Page, sync_playwright
 from test_browser import CHROMIUM, FLAGS
 
@@ -346,7 +347,14 @@ def test_a_page_that_cannot_run_keeps_its_still_picture(browser, pages, tmp_path
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["index", *(page.name for page in live.PAGES)])
 @pytest.mark.parametrize("width, theme", [(1400, "light"), (400, "dark")])
-def test_pages_follow_the_theme_and_fit_a_phone(opened, name, width, theme):
+def test_pages_follow_the_theme_fit_a_phone_and_are_accessible(opened, name, width, theme):
     page = opened(name, viewport={"width": width, "height": 800}, color_scheme=theme)
     assert page.locator("html").get_attribute("data-theme") == theme
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if AXE is None:
+        pytest.skip(
+            "all but accessibility was looked at: `scripts/setup_extra.sh axe` installs what does that"
+        )
+    if name == "type-french":
+        page.get_by_role("row", name="greedy").wait_for()
+    assert violations(page) == []
