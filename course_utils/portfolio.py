@@ -721,7 +721,7 @@ def _readme(work: Work, made: Mapping[str, Module], commands: Mapping[str, Mappi
             "",
             *(f"- `{each}`" for each in course),
             "",
-            "So are `tests/`, `__main__.py`, and all weights. The course's package is not on PyPI, so pip cannot install it from there: "
+            "So are `tests/`, `__main__.py`, and all weights. The course does not publish its package on PyPI, so pip cannot install it from there: "
             "modules that import it run in the course's environment.",
         ]
     own = {f"`{name}` in `{PACKAGE}.{module.name}`" for module in made.values() for name in module.own}
