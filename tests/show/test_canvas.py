@@ -20,12 +20,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from classroom import START, KernelFree, book_of, new_course, with_gradebook
+from classroom import START, KernelFree, book_of, gradebook_undone, new_course, with_gradebook
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.errors import GraderError
 from grader.grade import autograde as grading
@@ -103,6 +104,9 @@ class FakeCanvas:
             if self.fail:
                 return 200, {}, json.dumps({"id": 9, "workflow_state": "failed", "message": self.fail})
             for key, value in self.sent[-1].items():
+                if key.endswith("][excuse]"):
+                    self.excused.add(int(key.removeprefix("grade_data[").removesuffix("][excuse]")))
+                    continue
                 number = int(key.removeprefix("grade_data[").removesuffix("][posted_grade]"))
                 if number not in self.deaf:
                     self.scores[number] = float(value[0])
@@ -227,6 +231,20 @@ def test_it_sends_what_differs_and_nothing_the_second_time(there, lab):
     assert there.scores == {1: lab.points, 2: lab.points, 3: 0.0, 4: None}
     again = export(there, "--send")
     assert again.exit_code == 0 and "0 grades differ" in again.output and len(there.sent) == 1
+
+
+def test_whom_the_gradebook_excuses_canvas_excuses_too_and_a_zero_is_a_grade(there, lab):
+    given = [
+        Status("poe_3", START, Kind.EXCUSED, "", "ill"),
+        Status("roe_2", START, Kind.ZERO, "", "copied"),
+    ]
+    with gradebook_undone(lab.course):
+        with Gradebook.open(lab.course) as gradebook:
+            gradebook.enter_statuses(given)
+        assert "excused" in export(there, "--send").output
+        assert there.sent == [{"grade_data[3][excuse]": ["true"], "grade_data[2][posted_grade]": ["0.00"]}]
+        assert there.excused == {3}
+        assert "0 grades differ" in export(there).output
 
 
 def test_many_grades_are_sent_in_parts(there, lab, monkeypatch):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import random
+import sqlite3
 import uuid
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from sqlalchemy import insert, select
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.log import LOG
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.course import Course
@@ -182,6 +185,18 @@ def test_the_log_has_who_what_and_why(course, monkeypatch):
         ("dan", "extension", "", "2 d", "moved house"),
     ]
     assert "because: moved house" in say(course, monkeypatch, "log", "00")
+
+
+def test_the_log_of_a_gradebook_from_before_reasons_goes_on(course):
+    with closing(sqlite3.connect(course.gradebook)) as db, db:
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        for table in (LOG, "transformer_labs_signature"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN why")
+    put(course, Status("anna", START, Kind.EXCUSED, "", "ill"))
+    with Gradebook.open(course) as gradebook:
+        *before, last = gradebook.changes()
+    assert (last.after, last.why) == ("excused", "ill") and before and not any(each.why for each in before)
 
 
 @pytest.mark.parametrize(
