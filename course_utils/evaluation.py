@@ -1,6 +1,6 @@
 """How sure a score is: its interval, the paired difference of two models, the noise floor, and the table that shows them.
 
-Labs 07 to 12 measure in this way and no other. A score is a formula of sums over rows (:class:`Counts`), so accuracy, F1 and
+Labs 07 to 13 measure in this way and no other. A score is a formula of sums over rows (:class:`Counts`), so accuracy, F1 and
 a mean loss have the same interval, and rows that succeed and fail together (of one module, layout or document) are drawn together.
 """
 

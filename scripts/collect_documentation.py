@@ -1,4 +1,4 @@
-"""Collects the sentences of labs 07 and 12: the first sentence of docstrings from ten packages of the course's environment.
+"""Collects the sentences of labs 07 and 13: the first sentence of docstrings from ten packages of the course's environment.
 
     .venv/bin/python scripts/collect_documentation.py
 
@@ -6,7 +6,7 @@ writes course_utils/data/documentation.json. The sources are parsed, never impor
 the lab splits by module. Run it again only to change the data: other versions of the packages give other sentences.
 docs/data-documentation.md says what is taken and what is left out.
 
-There are two parts: what is drawn first is lab 12's default set, too.
+There are two parts: what is drawn first is lab 13's default set, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What byte-pair encoding needs around lab 13's exercises: the order of the bytes, words to count in, and a fast tokenizer.
+"""What byte-pair encoding needs around lab 12's exercises: the order of the bytes, words to count in, and a fast tokenizer.
 
 Tokens are ``bytes``. Their numbers begin with the 256 single bytes in the order of GPT-2 (Radford et al. 2019), so that ties
 are broken as the package ``tokenizers`` breaks them; each merge adds one more. :class:`BytePairs` encodes with that package.

@@ -1,4 +1,4 @@
-"""Real text for labs 07 and 12: the first sentences of docstrings, and the library that each of them comes from.
+"""Real text for labs 07 and 13: the first sentences of docstrings, and the library that each of them comes from.
 
 They are in documentation.json, part -> library -> module -> sentences, with the libraries' names masked ("___").
 scripts/collect_documentation.py wrote it; docs/data-documentation.md says what is taken, and NOTICE under which licences.
@@ -30,7 +30,7 @@ def load_documentation(first_part: bool = False) -> tuple[Documented, ...]:
     """The sentences by library; of each, those of the first part before the others, by module.
 
     Args:
-        first_part: only these; lab 12 draws its default set from them. No module is in both parts.
+        first_part: only these; lab 13 draws its default set from them. No module is in both parts.
     """
     data = json.loads(FILE.read_text(encoding="utf-8"))
     parts = ("first",) if first_part else ("first", "more")

@@ -1,4 +1,4 @@
-"""Lab 12's rows: what columns a task has, the default sets for three tasks, an honest split, and texts without labels.
+"""Lab 13's rows: what columns a task has, the default sets for three tasks, an honest split, and texts without labels.
 
 A row is a dict, column -> value, as :data:`COLUMNS` says. The default sets are made from what the other labs ship; a learner's own
 file is read by :mod:`course_utils.data.own_file`. docs/data-own.md describes the files, and unlabelled.json, whose labels only instructors have.
@@ -139,7 +139,7 @@ def three_parts(
     """The numbers of the rows in the test set, the validation set and the pool, each in random order.
 
     Args:
-        split: `split_by_group` of lab 12. It is asked twice, for the test and then for the validation set. Small files give larger
+        split: `split_by_group` of lab 13. It is asked twice, for the test and then for the validation set. Small files give larger
             shares, so that there is something to measure on.
         classes: how many the pool must have at least.
 
@@ -174,7 +174,7 @@ def three_parts(
 
 
 def kept_logits(name: str) -> dict[str, np.ndarray]:
-    """What a model of lab 12, "LoRA" or "fine-tuned", gave on the default set: "validation" and "test" -> (texts, 6) logits."""
+    """What a model of lab 13, "LoRA" or "fine-tuned", gave on the default set: "validation" and "test" -> (texts, 6) logits."""
     kept = json.loads(LOGITS.read_text("utf-8"))[name]
     return {part: np.array(kept[part]) for part in ("validation", "test")}
 

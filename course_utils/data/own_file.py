@@ -1,4 +1,4 @@
-"""A learner's own file, whatever wrote it, as the rows of a task of lab 12.
+"""A learner's own file, whatever wrote it, as the rows of a task of lab 13.
 
 The reader finds out the form (CSV with any delimiter, JSON, JSON Lines, CoNLL, Parquet, a sheet), the encoding and the columns, under
 the names that spreadsheets, Hugging Face, Doccano, Label Studio, spaCy and SQuAD give them. It says what it took. What it cannot read it

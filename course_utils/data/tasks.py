@@ -1,4 +1,4 @@
-"""The course's tasks as text for lab 13: each example is a text with a prefix in front, and the text that should come back.
+"""The course's tasks as text for lab 12: each example is a text with a prefix in front, and the text that should come back.
 
 Five tasks of earlier labs look alike in this form (Raffel et al. 2020, "Exploring the limits of transfer learning with a
 unified text-to-text transformer"). docs/data-text-to-text.md says what is kept apart for the test in each.

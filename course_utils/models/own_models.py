@@ -1,7 +1,7 @@
 """Models of a learner's own rows, from the file to a card: a linear classifier of any classes, and encoders for entities and for questions.
 
 Labs 09 and 10 build what is inside of the latter two by hand; here they are put together from the tools of work (`AutoModelFor...`,
-`Trainer`), so that a file of one's own gets a model that is measured, saved, loaded again and tried. Lab 12 is the user.
+`Trainer`), so that a file of one's own gets a model that is measured, saved, loaded again and tried. Lab 13 is the user.
 """
 
 from __future__ import annotations
@@ -444,7 +444,7 @@ def task_card(
     name: str, own: OwnModel, training: Sequence[Row], test: Sequence[Row],
     measured: Measured, simple: Measured, limits: Sequence[str],
 ) -> str:  # fmt: skip
-    """A model card for entities or questions, in the form of lab 12's `model_card` with the measures of its task."""
+    """A model card for entities or questions, in the form of lab 13's `model_card` with the measures of its task."""
     kind = "token-classification" if own.task == "entities" else "question-answering"
     text = "text" if own.task == "entities" else "context"
     low, high = measured.interval

@@ -1,4 +1,4 @@
-"""What the readers of labs 10 to 12 share in any framework: windows in batches, scores, and baselines.
+"""What the readers of labs 10 to 13 share in any framework: windows in batches, scores, and baselines.
 
 A *reader* finds the answer to a question in a text. The labs write its parts themselves; this module has the same ones for
 labs that build on them, and the code around a reader.

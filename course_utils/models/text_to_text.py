@@ -1,4 +1,4 @@
-"""Lab 13's model: a small encoder-decoder that reads a prefix and a text and writes a text, and its weights in a file.
+"""Lab 12's model: a small encoder-decoder that reads a prefix and a text and writes a text, and its weights in a file.
 
 The layers are those of lab 05 in today's form: pre-norm, rotary positions (lab 04), and one table of embeddings for what is
 read, what is written, and the logits. The decoder keeps its keys and values, as lab 08 does.

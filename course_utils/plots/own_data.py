@@ -17,7 +17,7 @@ _MARKERS = ("o", "s", "^", "D")
 
 
 def show_ladder() -> None:
-    """Draws the five models of lab 12, each a column to be read upwards; what is trained is marked."""
+    """Draws the five models of lab 13, each a column to be read upwards; what is trained is marked."""
     parts = []
     for column, name in enumerate(["1 majority", "2 TF-IDF", "3 frozen encoder", "4 LoRA", "5 fine-tuned"]):
         left = 8 + 172 * column

@@ -1,4 +1,4 @@
-"""Drawings of lab 13: merges as they happen, a vocabulary's size against what it saves, span corruption, and one model for all tasks."""
+"""Drawings of lab 12: merges as they happen, a vocabulary's size against what it saves, span corruption, and one model for all tasks."""
 
 from __future__ import annotations
 

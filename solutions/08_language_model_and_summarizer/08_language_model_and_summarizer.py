@@ -1750,7 +1750,7 @@ else:
 # has learned a **form**: what comes first, how short a sentence is. It has not become a keeper. It does not know what it wrote the day before, and the times mean nothing.
 #
 # The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8, and the answer about France's capital, right before, was wrong afterwards: the same weights had other work to do. This is called **catastrophic forgetting**
-# ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 12).
+# ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 13).
 #
 # ## 11. From 2017 to today (optional)
 #

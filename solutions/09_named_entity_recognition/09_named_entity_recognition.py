@@ -1036,7 +1036,7 @@ def rules(text: str) -> list[Entity]:
 #
 # If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
 # come with the course. Their file is small, because for each matrix only its *difference* from the pretrained one is stored, as a product of two thin
-# matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12). The cell that loads it prints how small.
+# matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 13). The cell that loads it prints how small.
 #
 # The batches are made in the folded cell behind the switch, as described above.
 
@@ -1801,7 +1801,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 # %% [markdown]
 # `aggregation_strategy="first"` is your rule: the first piece of a word decides. What the pipeline does not know is your ¶ and |: anyone who
-# uses the model must put them in. That is the kind of thing that belongs in a model card (lab 12).
+# uses the model must put them in. That is the kind of thing that belongs in a model card (lab 13).
 #
 # If you come with an older notebook: transformers 5 has PyTorch classes only. `TFAutoModelForTokenClassification` and its relatives are gone.
 #

@@ -964,7 +964,7 @@ def train(
 # curve. With `RUN_TRAINING = False` nothing is trained in this lab at all: choose that if many people share the computer.
 #
 # What comes with the course is 2 MB and not the 43 MB that were trained: for each matrix only its *difference* from the pretrained one,
-# as a product of two thin matrices. That is LoRA's idea ([Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12), after the fact.
+# as a product of two thin matrices. That is LoRA's idea ([Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 13), after the fact.
 
 # %% tags=["skip-grading"]
 from course_utils.models.shipped_readers import load_reader

@@ -13,7 +13,7 @@ CLASSES = (
     "05_transformer_pytorch",
     "06_transformer_tensorflow",
     "08_language_model_and_summarizer",
-    "12_your_own_dataset",
+    "13_your_own_dataset",
 )
 
 

@@ -35,6 +35,6 @@ def test_the_last_table_of_points_above_an_answer_is_its_rubric():
 
 def test_cells_that_the_checks_grade_are_no_questions(labs):
     found = {name: questions(lab.release()) for name, lab in labs.items()}
-    assert [name for name, asked in found.items() if asked] == ["12_your_own_dataset"]
-    (report,) = found["12_your_own_dataset"].values()
+    assert [name for name, asked in found.items() if asked] == ["13_your_own_dataset"]
+    (report,) = found["13_your_own_dataset"].values()
     assert [item.points for item in report.items] == [1, 1, 1, 1] and report.points == 4

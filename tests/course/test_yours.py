@@ -29,8 +29,8 @@ WHERE = {
 @pytest.fixture
 def learner(labs, tmp_path, monkeypatch):
     """Puts a lab's notebook with these texts beside the one that the learner works in."""
-    here = tmp_path / "12_your_own_dataset"
-    shutil.copytree(labs["12_your_own_dataset"].release_folder, here)
+    here = tmp_path / "13_your_own_dataset"
+    shutil.copytree(labs["13_your_own_dataset"].release_folder, here)
     monkeypatch.chdir(here)
     monkeypatch.syspath_prepend("")
 

@@ -1,4 +1,4 @@
-"""Lab 12: its files are what they are said to be, its code agrees with the libraries, and its predictions and report are graded."""
+"""Lab 13: its files are what they are said to be, its code agrees with the libraries, and its predictions and report are graded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from grader.handout.bundle import write_bundle
 from grader.handout.demo import any_runner, hand_in, solved
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 
-NAME = "12_your_own_dataset"
+NAME = "13_your_own_dataset"
 
 
 @pytest.fixture(scope="module")

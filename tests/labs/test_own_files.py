@@ -140,7 +140,7 @@ def test_a_file_is_read_as_what_it_means(tmp_path, labs, name):
     assert without_group(file) == rows
     assert said in str(file)
     assert len(file.places) == len(rows)
-    assert labs["12_your_own_dataset"].reference["validate_rows"](file.rows, task) == []
+    assert labs["13_your_own_dataset"].reference["validate_rows"](file.rows, task) == []
 
 
 REFUSED = {  # file -> its bytes, the task, and what the sentence says
@@ -331,7 +331,7 @@ def test_three_parts_have_every_row_at_most_once_and_no_group_twice(labs, count,
     rng = np.random.default_rng(count)
     groups = [str(group) for group in rng.integers(0, count // 4, count)]
     labels = [f"class {label}" for label in rng.choice(len(shares), count, p=np.array(shares) / sum(shares))]
-    parts = three_parts(groups, labels, labs["12_your_own_dataset"].reference["split_by_group"])
+    parts = three_parts(groups, labels, labs["13_your_own_dataset"].reference["split_by_group"])
     rows = np.concatenate([*parts.values()])
     assert len(set(rows.tolist())) == len(rows)
     met = Counter(group for numbers in parts.values() for group in {groups[row] for row in numbers})
@@ -342,7 +342,7 @@ def test_three_parts_have_every_row_at_most_once_and_no_group_twice(labs, count,
 def test_a_class_that_is_rare_keeps_its_share_in_the_test(labs):
     labels = ["rare" if number % 50 == 0 else "often" for number in range(5000)]
     groups = [str(number) for number in range(5000)]
-    in_test = labs["12_your_own_dataset"].reference["split_by_group"](groups, labels, groups, 0.2)
+    in_test = labs["13_your_own_dataset"].reference["split_by_group"](groups, labels, groups, 0.2)
     assert Counter(np.array(labels)[in_test].tolist()) == {"often": 980, "rare": 20}
 
 
@@ -350,14 +350,14 @@ def test_the_pool_is_drawn_as_labels_are_drawn_in_life(labs):
     """At random: its first rows have the classes in their own shares, not in turns."""
     labels = ["often"] * 3600 + ["rare"] * 400
     parts = three_parts(
-        [str(row) for row in range(4000)], labels, labs["12_your_own_dataset"].reference["split_by_group"]
+        [str(row) for row in range(4000)], labels, labs["13_your_own_dataset"].reference["split_by_group"]
     )
     first = [labels[row] for row in parts["pool"][:96]]
     assert 0 < first.count("rare") < 25
 
 
 def test_rows_that_cannot_be_split_are_refused_with_their_numbers(labs):
-    split = labs["12_your_own_dataset"].reference["split_by_group"]
+    split = labs["13_your_own_dataset"].reference["split_by_group"]
     for labels in (["x"] * 40, ["x", "y"]):
         with pytest.raises(ValueError, match=r"do not make three parts.*It takes more rows"):
             three_parts([str(row) for row in range(len(labels))], labels, split)
@@ -372,7 +372,7 @@ def test_large_files_are_validated_and_split_in_one_pass_over_their_rows(labs):
             looked["hashes"] += 1
             return str.__hash__(self)
 
-    reference = labs["12_your_own_dataset"].reference["split_by_group"]
+    reference = labs["13_your_own_dataset"].reference["split_by_group"]
     groups = [str(row) for row in range(2000)]
     reference(groups, [Label(f"{row % 3}") for row in range(2000)], groups, 0.2)
     assert looked["hashes"] < 20 * 2000

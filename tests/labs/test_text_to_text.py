@@ -1,4 +1,4 @@
-"""Lab 13: byte-pair encoding equals that of the package tokenizers, tasks keep their tests apart, and the shipped model does them."""
+"""Lab 12: byte-pair encoding equals that of the package tokenizers, tasks keep their tests apart, and the shipped model does them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from course_utils.data.tasks import PREFIXES, load_tasks, unseen_pairings
 from course_utils.data.translation import translation_pairs
 from course_utils.models.text_to_text import TextToText, Writer
 
-NAME = "13_text_to_text"
+NAME = "12_text_to_text"
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 TEXTS = [text for pair in translation_pairs(400, seed=13) for text in (pair.source, pair.target)]
 MERGES = library_merges(TEXTS, 150)

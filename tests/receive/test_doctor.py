@@ -158,13 +158,13 @@ def test_files_that_the_notebook_imports_are_named_and_what_is_wrong_with_them(l
 
 
 def test_an_answer_that_is_not_in_its_own_cell_is_told(labs, examined):
-    notebook = solved(labs["12_your_own_dataset"])
+    notebook = solved(labs["13_your_own_dataset"])
     at, cell = next(
         (at, cell)
         for at, cell in enumerate(notebook.cells)
         if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")
     )
-    release = {each.id: each.source for each in labs["12_your_own_dataset"].release().cells}
+    release = {each.id: each.source for each in labs["13_your_own_dataset"].release().cells}
     cell.source = release[cell.id]
     notebook.cells.insert(at + 1, new_markdown_cell("My report."))
     found = examined(notebook)

@@ -1,4 +1,4 @@
-"""Wrong ways to write lab 13's exercises. Each must lose points and be recognised as itself."""
+"""Wrong ways to write lab 12's exercises. Each must lose points and be recognised as itself."""
 
 from course_utils.data.byte_pairs import single_bytes, split_words, vocabulary_of
 from grader.catalogue import misconception, slip

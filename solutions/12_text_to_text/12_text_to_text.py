@@ -12,7 +12,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 13: from text to text
+# # Lab 12: from text to text
 #
 # Every model that you have built so far got numbers for words. Who decides what a word is? Here you write the answer that GPT-2
 # and most models since have given: a tokenizer that is *learned* from text and that can write anything. Then one model, with one set of

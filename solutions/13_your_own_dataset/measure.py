@@ -1,6 +1,6 @@
 """Runs the lab's notebook up to its comparison, with three splits, and prints what the prose and docs/data-own.md say.
 
-    .venv/bin/python solutions/12_your_own_dataset/measure.py [--splits 0 1 2] [--labels 96 198 1000] [--leaks] [--keep]
+    .venv/bin/python solutions/13_your_own_dataset/measure.py [--splits 0 1 2] [--labels 96 198 1000] [--leaks] [--keep]
 
 With --leaks, it trains nothing, and compares a split by group with one at random. With --keep, what split 0 gives with 96
 labels goes to course_utils/data/own_logits.json, which the notebook loads where RUN_TRAINING is False.
@@ -31,7 +31,7 @@ def notebook() -> dict[str, Any]:
     """What the notebook defines before it trains an encoder, and the exercises that come after."""
     namespace: dict[str, Any] = {"__name__": "measured"}
     skipped = False
-    for cell in Lab.load(Course(ROOT), "12_your_own_dataset").source().cells:
+    for cell in Lab.load(Course(ROOT), "13_your_own_dataset").source().cells:
         skipped = skipped or "RUN_TRAINING, LABELS" in cell.source
         wanted = cell.metadata.get("nbgrader", {}).get("solution") or cell.source.startswith("def perfect(")
         if cell.cell_type == "code" and not checked_exercise(cell) and (wanted or not skipped):

@@ -1,4 +1,4 @@
-"""Correct versions of lab 13's exercises in other styles, as different learners would write them."""
+"""Correct versions of lab 12's exercises in other styles, as different learners would write them."""
 
 # Each one is handed in alone, in place of the reference. Besides what the set-up cell imports, a version may use the
 # exercises above it under their own names; in this file the plain versions below stand in for them.

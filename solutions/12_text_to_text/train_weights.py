@@ -1,7 +1,7 @@
-"""Makes the weights of lab 13 that come with the course: one model, trained on a mixture of five tasks. See docs/data-text-to-text.md.
+"""Makes the weights of lab 12 that come with the course: one model, trained on a mixture of five tasks. See docs/data-text-to-text.md.
 
-.venv/bin/python solutions/13_text_to_text/train_weights.py            # trains, saves, measures
-.venv/bin/python solutions/13_text_to_text/train_weights.py --only verb --steps 500    # a specialist; saves nothing
+.venv/bin/python solutions/12_text_to_text/train_weights.py            # trains, saves, measures
+.venv/bin/python solutions/12_text_to_text/train_weights.py --only verb --steps 500    # a specialist; saves nothing
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wrong ways to write lab 12's exercises. Each must lose points and be recognised as itself."""
+"""Wrong ways to write lab 13's exercises. Each must lose points and be recognised as itself."""
 
 from grader.catalogue import slip
 

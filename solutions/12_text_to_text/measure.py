@@ -1,7 +1,7 @@
-"""Measures what lab 13 says about its model's training; see docs/data-text-to-text.md. Nothing is saved.
+"""Measures what lab 12 says about its model's training; see docs/data-text-to-text.md. Nothing is saved.
 
-.venv/bin/python solutions/13_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
-.venv/bin/python solutions/13_text_to_text/measure.py specialists    # each task alone, with its share of the steps
+.venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
+.venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 12: your own data set
+# # Lab 13: your own data set
 #
 # You have a few hundred texts, somebody has labelled them in a spreadsheet, and you have been asked to build a model. So far in this course the data were
 # ready and the question was how the model works. Now the model is ready, and the question is everything else. Is the file sound? Is the test
