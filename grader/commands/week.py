@@ -315,7 +315,7 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand, deductions and decisions change {len(other)} of the scores (the table shows "
+            f"Points given by hand or deducted by decision or for lateness change {len(other)} of the scores (the table shows "
             f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
