@@ -164,7 +164,7 @@ def _in_style(lab: Lab, style: str) -> dict[str, str]:
         alone = [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]
         if alone:
             entry = next((entry for entry in alone if style in entry.name), alone[0])
-            chosen[exercise] = entry.source
+            chosen[exercise.partition(".")[2]] = entry.source
     return chosen
 
 
