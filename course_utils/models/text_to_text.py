@@ -37,7 +37,8 @@ class Attention(nn.Module):
 
     def heads(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
         """(batch, len, width) -> (batch, heads, len, head size)."""
-        return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        parts = layer(x).unflatten(-1, (self.num_heads, -1))
+        return parts.transpose(1, 2)  # (batch, heads, len, head size)
 
     def forward(
         self, queries: torch.Tensor, kept: Cache, mask: torch.Tensor | None, causal: bool = False

@@ -8,6 +8,7 @@ best sentence is known.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,13 @@ from course_utils.cases.properties import (
     weights_have_moved,
 )
 from course_utils.cases.torch_modules import (
+    REMEMBERS,
     PlainDescent,
     a_function,
     a_module,
     built,
     call_with_tensors,
+    differ,
     one_thread,
     run_module,
     sent_back,
@@ -110,7 +113,10 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             module = built(learner, inputs)
             if before := inputs.get("asked_before"):
                 run_module(module, tensors(before))
+            same = copy.deepcopy(given)
             found = run_module(module, given)
+            if not module.training and differ(found, run_module(module, same)):
+                raise TypeError(REMEMBERS)
         found = _in_single_precision(only(torch.Tensor, found))
         return _extremes(found) if inputs.get("extremes") else found
 
@@ -977,6 +983,14 @@ def _loss(
     return inputs
 
 
+def _nothing_to_lose(rng: np.random.Generator) -> Inputs:
+    """No smoothing, and so sure of some words that they cost exactly nothing: they are words all the same."""
+    inputs = _loss((4, 4, 4), 4, 9, 0.0)(rng)
+    sure = inputs["logits"][0]
+    np.put_along_axis(sure, inputs["labels"][0, :, None], np.float32(1000), axis=-1)
+    return inputs
+
+
 def _huge_logits(rng: np.random.Generator) -> Inputs:
     inputs = _loss((3, 5), 5, 8, 0.1)(rng)
     return {**inputs, "logits": f32(100 * inputs["logits"])}
@@ -1006,8 +1020,8 @@ label_smoothed_loss = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "no padding, no smoothing: plain cross-entropy",
-            _loss((4, 4, 4), 4, 9, 0.0, padding_is_likely=True),
+            "no padding, no smoothing: plain cross-entropy; then some words cost exactly nothing",
+            together(_loss((4, 4, 4), 4, 9, 0.0, padding_is_likely=True), _nothing_to_lose),
         ),
         Case("no padding, the default's smoothing", _loss((4, 4, 4), 4, 9, None)),
         Case("sentences of 3, 6 and 4 words, smoothing 0.1", _loss((3, 6, 4), 6, 11, 0.1)),

@@ -1,4 +1,4 @@
-"""Lab 13: a tokenizer by hand, and tasks as text.
+"""Lab 12: a tokenizer by hand, and tasks as text.
 
 Words, merges, texts and examples are drawn at random, so that no answer can be copied. A list of merges is as byte-pair
 encoding learns one: each token is made once, of tokens that were there before. Tokens and texts come back as numbers.

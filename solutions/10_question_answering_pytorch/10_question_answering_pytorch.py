@@ -32,7 +32,7 @@
 # - choose on a development set when the reader should rather say nothing;
 # - do the same with Hugging Face's library, and show that the numbers are equal.
 #
-# **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 125 minutes for you; the computer needs
+# **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 130 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
 # **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 6 for the review quiz. Sections 8 and 9, the tools of work, can wait.
