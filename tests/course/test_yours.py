@@ -10,7 +10,9 @@ import pytest
 import torch
 
 from course_utils import yours
+from course_utils.checking.bypass import uses_of
 from course_utils.checking.check import SEED_VARIABLE
+from course_utils.checking.ready_made import YOURS
 from course_utils.maths import softmax
 from course_utils.models.keras_translator import positional_encoding
 from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
@@ -116,3 +118,12 @@ def test_one_s_own_positions_are_what_later_labs_take(labs):
     in_keras = fitted("positional_encoding", theirs)(7, 6)
     np.testing.assert_allclose(in_keras, positional_encoding(7, 6), atol=1e-6)
     assert in_keras.dtype == positional_encoding(7, 6).dtype
+
+
+def test_no_exercise_is_solved_by_importing_what_it_asks_for(labs):
+    assert YOURS == {offer.course: f"course_utils.yours.{name}" for name, offer in OFFERS.items()}
+    for name, offer in OFFERS.items():
+        lab = next(lab for lab in labs.values() if lab.slug == offer.key.partition(".")[0])
+        exercise = lab.exercises[offer.key]
+        cell = f"from course_utils.yours import {name} as {exercise.name}"
+        assert uses_of(exercise, lab.exercises.values(), [cell]), name
