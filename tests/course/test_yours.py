@@ -121,7 +121,7 @@ def test_one_s_own_positions_are_what_later_labs_take(labs):
 
 
 def test_no_exercise_is_solved_by_importing_what_it_asks_for(labs):
-    assert YOURS == {offer.course: f"course_utils.yours.{name}" for name, offer in OFFERS.items()}
+    assert {offer.course: f"course_utils.yours.{name}" for name, offer in OFFERS.items()} == YOURS
     for name, offer in OFFERS.items():
         lab = next(lab for lab in labs.values() if lab.slug == offer.key.partition(".")[0])
         exercise = lab.exercises[offer.key]
