@@ -965,6 +965,15 @@ def _rates(
     return inputs
 
 
+def _usual_warmup(rng: np.random.Generator) -> Inputs:
+    """Nothing is said of the warm-up: it has the paper's 4,000 steps."""
+    return {
+        "config": {"embedding_dim": int(rng.integers(40, 600))},
+        "steps": np.array([0, 2]),
+        "how": "called",
+    }
+
+
 def _around_the_peak(rng: np.random.Generator) -> Inputs:
     inputs = _rates((), (50, 200))(rng)
     quarter = inputs["config"]["warmup_steps"]
@@ -1028,7 +1037,10 @@ warmup_schedule = Exercise(
     rtol=1e-4,
     atol=1e-10,
     cases=(
-        Case("the first three updates", _rates((0, 1, 2), (1000, 8000))),
+        Case(
+            "the first three updates; then with the usual warm-up",
+            together(_rates((0, 1, 2), (1000, 8000)), _usual_warmup),
+        ),
         Case("before, at and after the peak", _around_the_peak, peak_at_the_end_of_warmup),
         Case("with a factor below 1", _rates((99, 5000), (200, 400), factor=(0.4, 0.9))),
         Case(
