@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.maths import scaled_dot_product_attention
+from course_utils import maths
 from course_utils.plots.drawing import INK, QUIET, as_image, as_svg, note, scrolling
 from course_utils.plots.roles import OUTPUT, QUERY, VALUE, WEIGHT, Role
 from course_utils.widgets import Widget, plain
@@ -65,7 +65,7 @@ class HeadColumns(Widget):
             """(heads, n, columns of a head)."""
             return np.einsum("nd,dhk->hnk", x, matrix.reshape(len(features), num_heads, -1))
 
-        found, self.weights = scaled_dot_product_attention(*map(by_head, (w_query, w_key, w_value)))
+        found, self.weights = maths.scaled_dot_product_attention(*map(by_head, (w_query, w_key, w_value)))
         self.joined = np.hstack(list(found))
         """What the heads found, side by side, (n, num_heads * d_v)."""
         self.output = np.einsum("nk,kd->nd", self.joined, w_output)
