@@ -644,7 +644,7 @@ if __name__ == "__main__":
 
 
 def may_publish() -> bool:
-    """Whether the course allows learners to publish their solutions: ``publish`` in ``[tool.transformer-labs]`` of its pyproject.toml."""
+    """Whether the course allows learners to publish their work: ``publish`` in ``[tool.transformer-labs]`` of its pyproject.toml."""
     try:
         settings = tomllib.loads((COURSE / "pyproject.toml").read_text("utf-8"))
     except (OSError, ValueError):
@@ -658,7 +658,7 @@ def _readme(work: Work, made: Mapping[str, Module], commands: Mapping[str, Mappi
     lines = ["# My Transformer", ""]
     if not may_publish():
         lines += [
-            "> **Please do not publish this folder.** Whoever gives this course asks for that, because it has solutions of exercises "
+            "> **Please do not publish this folder.** Whoever gives this course asks for that, because it has answers to exercises "
             "that others still have before them. Keep it to yourself, or in a private repository.",
             "",
         ]

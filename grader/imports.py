@@ -5,7 +5,7 @@ means the same as another text.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,12 @@ import grader
 PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(grader.__file__).parent}
 
 
-def reached(modules: Iterable[str]) -> dict[str, Path]:
-    """Relative name -> file, for modules of this project, the packages that contain them, and all that they import."""
+def reached(modules: Iterable[str], ends: Collection[str] = ()) -> dict[str, Path]:
+    """Relative name -> file, for modules of this project, the packages that contain them, and all that they import.
+
+    Args:
+        ends: modules whose own imports are not followed.
+    """
     found, waiting, seen = {}, [*modules], set()
     while waiting:
         name = waiting.pop()
@@ -31,7 +35,8 @@ def reached(modules: Iterable[str]) -> dict[str, Path]:
         place = PACKAGES[package].joinpath(*parts)
         if path := next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None):
             found[f"{package}/{path.relative_to(PACKAGES[package]).as_posix()}"] = path
-            waiting += imported(path.read_text("utf-8"))
+            if name not in ends:
+                waiting += imported(path.read_text("utf-8"))
     return found
 
 

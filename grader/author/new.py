@@ -16,14 +16,14 @@ def new_lab(course: Course, name: str) -> Path:
     """Writes the source folder of a new lab and returns it.
 
     Args:
-        name: two digits, an underscore, and words in small letters: ``"13_my_lab"``.
+        name: two digits, an underscore, and words in small letters: ``"14_my_lab"``.
 
     Raises:
         CourseError: the name cannot be used, or the folder cannot be written; nothing was changed.
     """
     if not (parts := re.fullmatch(r"(\d\d)_([a-z][a-z0-9]*(?:_[a-z0-9]+)*)", name)):
         raise CourseError(
-            f"{name!r} is not a name for a lab: give it a number of two digits and a few words in small letters, as in 13_my_lab."
+            f"{name!r} is not a name for a lab: give it a number of two digits and a few words in small letters, as in 14_my_lab."
         )
     number, slug = parts.groups()
     for other in course.labs():

@@ -87,7 +87,7 @@ def _in_notebook(lab: Lab, text: str) -> str:
 def _settings(lab: Lab) -> Iterator[str]:
     number = lab.name.partition("_")[0]
     if not re.fullmatch(r"\d\d", number):
-        yield f"{_at(lab, SETTINGS)}: the folder's name must begin with two digits and an underscore, as in 13_my_lab."
+        yield f"{_at(lab, SETTINGS)}: the folder's name must begin with two digits and an underscore, as in 14_my_lab."
     for needed in lab.settings["needs"]:
         if not isinstance(needed, str) or not any(
             name.startswith(f"{needed}_") for name in lab.course.labs()

@@ -16,13 +16,13 @@ app = Commands()
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its number and name, e.g. 13_my_lab.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its number and name, e.g. 14_my_lab.")],
 ) -> None:
     """Start a new lab: a small one that already builds, to be replaced piece by piece with your own.
 
     \b
     Examples:
-      grader new 13_my_lab
+      grader new 14_my_lab
     """
 
     from grader.author.new import new_lab
@@ -42,7 +42,7 @@ def build(
 
     \b
     Examples:
-      grader build 13_my_lab
+      grader build 14_my_lab
       grader build --check
     """
 
@@ -70,7 +70,7 @@ def mutate(
 
     \b
     Examples:
-      grader mutate 13_my_lab
+      grader mutate 14_my_lab
       grader mutate 02 --exercise causal_mask
     """
 

@@ -13,6 +13,9 @@ from grader.imports import data_of, imported, reached
 from grader.reference.lab import Lab
 
 PROJECT = "transformer-labs"
+COMMANDS = "course_utils.portfolio_commands"
+"""Runs models of several labs on a learner's code. Each lab brings what its own command needs; a lab without one needs none of it."""
+
 WEIGHTS = "requirements-weights.txt"
 """Packages that are installed for their files only, without what they depend on."""
 
@@ -69,6 +72,6 @@ def files_for_learners(lab: Lab) -> list[Path]:
         "course_utils.__main__",
         "course_utils.exercises",
     }
-    files = reached(modules)
-    files |= data_of(files)
+    files = reached(modules, ends={COMMANDS})
+    files |= data_of({name: path for name, path in files.items() if path.stem != COMMANDS.rpartition(".")[2]})
     return sorted(Path(name) for name in files if name.startswith("course_utils/"))

@@ -25,7 +25,7 @@ def course(tmp_path_factory):
         ["requests", "--csv", "requests.csv"],
         ["gradescope", START, "--out", "lab.zip"],
         ["publish", "learners"],
-        ["new", "13_mine"],
+        ["new", "14_mine"],
     ],
     ids=" ".join,
 )
