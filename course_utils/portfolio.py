@@ -132,6 +132,13 @@ MODULES: dict[str, dict[str, tuple[str, str]]] = {
             "answer_token_spans padded_batches SpanHead weights_from_torch span_loss best_spans train_step answer",
         ),
     },
+    "text_to_text": {
+        "tokenizer": ("A tokenizer: byte-pair encoding", "pair_counts merge encode decode"),
+        "tasks": (
+            "Every task as text",
+            "teacher_forcing_batch mixture as_text from_text span_corruption",
+        ),
+    },
     "your_own_dataset": {
         "data_sets": ("Data sets: validated, split", "validate_rows find_leaks split_by_group embed"),
         "lora": ("Low-rank adapters", "LoRALinear"),

@@ -91,7 +91,7 @@ def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp
 
     root, lab = tmp_path / "project", "02_self_attention"
     shutil.copytree(
-        ROOT, root, ignore=shutil.ignore_patterns(".venv", ".git", "tests", "shared", "__pycache__")
+        ROOT, root, ignore=shutil.ignore_patterns(".venv", ".build", ".git", "tests", "shared", "__pycache__")
     )
     monkeypatch.setattr(bundle.Course, "labs", lambda self: [lab])
     notebook = root / "notebooks" / lab / "self_attention.ipynb"

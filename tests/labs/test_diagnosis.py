@@ -202,13 +202,16 @@ class LearnedPositionalEmbedding(nn.Module):
         ("multi_head_attention.multi_head_attention", WEIGHTS_AVERAGED),
         ("transformer_pytorch.EncoderLayer", DROPOUT_IN_FORWARD),
         ("your_own_dataset.best_temperature", SURE_OF_WHATEVER_IT_SAYS),
-        ("your_own_dataset.validate_rows", ZERO_IS_MISSING),
     ],
 )
 def test_mistakes_that_resemble_known_ones_in_some_cases_get_no_name_but_a_sentence(labs, key, source):
     verdict = verdict_on(labs, key, source)
     assert not verdict.correct and verdict.recognised == () and verdict.possible == ()
     assert verdict.symptoms
+
+
+def test_a_start_of_0_that_counts_as_missing_is_known(labs):
+    assert diagnosed(labs, "your_own_dataset.validate_rows", ZERO_IS_MISSING) == ["nothing_taken_for_missing"]
 
 
 def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):

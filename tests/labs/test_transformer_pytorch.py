@@ -556,7 +556,7 @@ def test_tensors_of_two_devices_cannot_meet_where_the_tests_pretend_another_one(
 def test_a_model_that_was_moved_to_another_device_trains_and_translates_there(
     lab, notebook_names, workshop, capsys
 ):
-    names = workshop | notebook_names | {"measured": lambda key: None}
+    names = workshop | notebook_names | {"measured": lambda key, shown=True: None}
     names["CONFIG"] = names["CONFIG"] | {"num_layers": 1, "embedding_dim": 16, "fully_connected_dim": 16}
     exec(cells_with(lab, "def ids_for", "def endless_batches", "class SwiGLU", "def modern"), names)
     pairs = names["splits"].test[:2]
