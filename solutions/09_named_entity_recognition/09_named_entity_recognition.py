@@ -1451,8 +1451,9 @@ show_table(["F1, five pieces each", *said], rows)
 # - The labels are not the main trouble. If only the boundaries count, F1 is 0.627 and not much higher than 0.575.
 #
 # Five pieces of each kind are too few to tell news from letters; with so few, even the intervals in the last table are too narrow. If you needed a tagger for letters, you would not argue about this table. You would annotate letters.
-#
-# # ## 12. Read the errors
+
+# %% [markdown]
+# ## 12. Read the errors
 #
 # A number tells you how many errors there are. Only reading them tells you why. First: which labels are mistaken for which?
 
