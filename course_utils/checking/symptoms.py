@@ -252,13 +252,16 @@ def _gradients(
     """That only what comes back differs, if every value is right."""
     differ: dict[str, None] = {}
     for case in failing:
-        if not (exercise.cases[case].reaches and outcomes[case].runs):
+        runs, right = outcomes[case].runs, expected.reference[case].runs
+        if not exercise.cases[case].reaches or not runs or len(runs) != len(right):
             return []
-        for got, wanted in zip(outcomes[case].runs, expected.reference[case].runs, strict=True):
+        for got, wanted in zip(runs, right, strict=True):
             names = [
                 name
                 for name in wanted
-                if name not in got or not _close(exercise, got[name], wanted[name]).all()
+                if name not in got
+                or got[name].shape != wanted[name].shape
+                or not _close(exercise, got[name], wanted[name]).all()
             ]
             differ |= dict.fromkeys(names)
     if not differ or not set(differ).isdisjoint(exercise.returns):

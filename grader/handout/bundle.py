@@ -124,7 +124,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     for name in _FILES:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)
-    shutil.copy(root / ASSISTANTS, folder / "AGENTS.md")
+    shutil.copy(ASSISTANTS, folder / "AGENTS.md")
     settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")

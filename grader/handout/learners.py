@@ -18,7 +18,7 @@ _FILES = (
     *("LICENSE", "NOTICE", "requirements-weights.txt", "Dockerfile", ".dockerignore"),
     *("scripts/setup_environment.sh", "scripts/open_jupyter.sh", "scripts/start_container.sh"),
 )
-ASSISTANTS = "grader/handout/for_assistants.md"
+ASSISTANTS = Path(__file__).with_name("for_assistants.md")
 """The course's policy on language models, which learners get as ``AGENTS.md``."""
 _CLUTTER = shutil.ignore_patterns("__pycache__", ".*", "START.md")
 
@@ -79,7 +79,7 @@ def write_course(root: Path, out: Path, course_id: str = "transformer-labs") -> 
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, out / name)
     shutil.copy(root / LOCK, out / "requirements.txt")
-    shutil.copy(root / ASSISTANTS, out / "AGENTS.md")
+    shutil.copy(ASSISTANTS, out / "AGENTS.md")
     settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (out / "pyproject.toml").write_text(settings, "utf-8")
     (out / "Makefile").write_text(MAKEFILE, "utf-8")
