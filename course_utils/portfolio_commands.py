@@ -29,6 +29,18 @@ class CannotAnswer(Exception):
     """A command cannot do what it was asked. The message says why, in words for people."""
 
 
+def _fill(model: Any, tensors: Mapping[str, Any]) -> None:
+    """Puts the course's weights into a learner's model, which may keep a table that is computed, such as positions, as its own.
+
+    Raises:
+        CannotAnswer: a parameter is not among the weights, or the other way round.
+    """
+    found = model.load_state_dict(dict(tensors), strict=False)
+    lost = [*set(found.missing_keys) & {name for name, _ in model.named_parameters()}, *found.unexpected_keys]
+    if lost:
+        raise CannotAnswer(f"The course's weights do not fit your model: {', '.join(sorted(lost))}.")
+
+
 def translate(parts: Parts, sentence: str) -> str:
     """Translates a French sentence with the weights of lab 05.
 
@@ -49,7 +61,7 @@ def translate(parts: Parts, sentence: str) -> str:
             f"The model has never seen {', '.join(unknown)}. It knows {len(weights.source_vocabulary)} French words, with their capitals."
         )
     model = parts["transformer_pytorch.Transformer"](**weights.config)
-    model.load_state_dict(weights.tensors())
+    _fill(model, weights.tensors())
     model.eval()
     ids = torch.from_numpy(encode_batch([sentence], weights.source_vocabulary))
     (row,) = parts["transformer_pytorch.greedy_decode"](model, ids, max_len=24)
@@ -121,7 +133,7 @@ def tag(parts: Parts, text: str) -> str:
     slug = "named_entity_recognition"
     tags = ["O", *(f"{prefix}-{label}" for label in LABELS for prefix in "BI")]
     model = parts[f"{slug}.TokenClassifier"](new_encoder(), len(tags))
-    model.load_state_dict({name: torch.from_numpy(array) for name, array in load_tagger().items()})
+    _fill(model, {name: torch.from_numpy(array) for name, array in load_tagger().items()})
     model.eval()
     tokenizer = load_tokenizer()
     visible = text.replace("\n", "¶").replace("\t", "|")
@@ -171,7 +183,7 @@ def answer(parts: Parts, question: str, context: str) -> str:
             return self.head(hidden, allowed)
 
     model = Reader()
-    model.load_state_dict({name: torch.from_numpy(array) for name, array in load_reader("prose").items()})
+    _fill(model, {name: torch.from_numpy(array) for name, array in load_reader("prose").items()})
     always = -1e9  # how sure it must be: not at all, since someone has asked
     start, end, _ = parts[f"{slug}.answer"](
         question, context, model.eval(), pieces(load_tokenizer()), threshold=always
