@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in up to four processes, the longest
-# files first (tests/conftest.py); then, one by one, those that need it to themselves: they keep every core busy, or their seconds count.
+# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in one process more than there are cores,
+# because many wait for a sandbox, a server or a browser, but in four at most; the longest files first (tests/conftest.py); then, one by one, those that need it to themselves: they keep every core busy, or their seconds count.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=.venv/bin/python
-"$python" -m pytest -m "not alone" -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder "$@"
+workers=$("$python" -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+"$python" -m pytest -m "not alone" -n "$workers" --dist loadfile --no-loadscope-reorder "$@"
 shared=$?
 "$python" -m pytest -m alone "$@"
 alone=$?
