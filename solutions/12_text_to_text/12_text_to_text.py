@@ -614,22 +614,14 @@ for text in (
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
-# How good is it? Beside each task stands a rival that learns nothing: the most frequent answer, and for sentences with a verb the form of the noun that stands *nearest* to it. The interval is Wilson's, for 95 %.
+# How good is it? Beside each task stands a rival that learns nothing: the most frequent answer, and for sentences with a verb the form of the noun that stands *nearest* to it. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.worst")
 
 # %% tags=["skip-grading"]
 from course_utils.data.agreement import NOUNS
-
-
-def interval(right: int, asked: int) -> str:
-    """Wilson's interval for a share, for 95 %."""
-    share, z = right / asked, 1.96
-    middle = (share + z * z / 2 / asked) / (1 + z * z / asked)
-    half = z * (share * (1 - share) / asked + (z / 2 / asked) ** 2) ** 0.5 / (
-        1 + z * z / asked)
-    return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
+from course_utils.evaluation import accuracy, interval
 
 
 def answer(text: str) -> str:
@@ -659,13 +651,14 @@ tests, scores, rows = {name: data.test for name, data in tasks.items()}, {}, []
 tests["translation, words that never met"] = unseen_pairings()
 for name, some in tests.items():
     written = writer.write([one.source for one in some])
-    scores[name] = sum(answer(said) == answer(one.target)
-                       for said, one in zip(written, some, strict=True))
+    right = [answer(said) == answer(one.target)
+             for said, one in zip(written, some, strict=True)]
+    scores[name] = sum(right)
     trivial = sum(rival(name.split(",")[0], one.source) == answer(one.target)
                   for one in some)
-    rows.append([name, f"{scores[name] / len(some):.1%}",
-                 interval(scores[name], len(some)), f"{trivial / len(some):.1%}"])
-show_table(["task", "right", "interval, %", "rival"], rows)
+    rows.append([name, f"{scores[name] / len(some):.3f}",
+                 str(interval(accuracy(right))), f"{trivial / len(some):.3f}"])
+show_table(["task", "right", "95 % interval", "rival"], rows)
 measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
 
 # %% [markdown]
