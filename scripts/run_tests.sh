@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in one process more than there are cores,
-# because many wait for a sandbox, a server or a browser, but in four at most; the longest files first (tests/conftest.py); then, one by one, those that need it to themselves: they keep every core busy, or their seconds count.
+# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, the longest files first
+# (tests/conftest.py), in one process more than there are cores, because many wait for a sandbox, a server or a browser, but in four at most.
+# Then, one by one, it runs those that need the machine to themselves: they keep every core busy, or their seconds count.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=.venv/bin/python
-workers=$("$python" -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+workers=$("$python" -c 'import os; ours = getattr(os, "sched_getaffinity", None); print(min(4, 1 + (len(ours(0)) if ours else os.cpu_count() or 1)))')
 "$python" -m pytest -m "not alone" -n "$workers" --dist loadfile --no-loadscope-reorder "$@"
 shared=$?
 "$python" -m pytest -m alone "$@"

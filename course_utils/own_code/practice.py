@@ -13,16 +13,17 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, exercises_of
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
 from course_utils.display import QUIET, inline, publish
-from course_utils.own_code.changes import definition_of
-from course_utils.own_code.questions import Asked, ask_about, chosen
 from course_utils.quiz import show
+
+if TYPE_CHECKING:  # every check imports this module, and only who practises needs those
+    from course_utils.own_code.questions import Asked
 
 QUESTIONS = 6
 _SECONDS, _EXERCISE_SECONDS = 20.0, 6.0
@@ -41,6 +42,8 @@ def practice(lab: str, questions: int = QUESTIONS) -> None:
     Raises:
         LookupError: there is no such lab.
     """
+    from course_utils.own_code.questions import chosen
+
     namespace = sys._getframe(1).f_globals
     exercises = exercises_of(lab)
     passing = {name for name, each in exercises.items() if _passes(f"{lab}.{name}", each, namespace)}
@@ -75,6 +78,9 @@ def questions_about(
         among: names of exercises; None: all that are defined.
         seconds: of CPU time, for all of them.
     """
+    from course_utils.own_code.changes import definition_of
+    from course_utils.own_code.questions import ask_about
+
     exercises = [
         each
         for name, each in exercises_of(lab).items()
@@ -118,6 +124,8 @@ def as_data(asked: Asked) -> dict[str, Any]:
 
 def print_questions(lab: str, texts: Sequence[str], count: int, seed: int, seconds: float) -> None:
     """Prints questions about the notebook that calls this, as one line of JSON: ``grader viva`` reads it."""
+    from course_utils.own_code.questions import chosen
+
     namespace = sys._getframe(1).f_globals
     by_exercise: dict[str, list[Asked]] = {}
     for each in questions_about(lab, namespace, texts, random.Random(seed), seconds=seconds):

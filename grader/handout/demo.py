@@ -13,6 +13,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -135,7 +136,7 @@ def made_up_class(lab: Lab) -> Iterator[tuple[str, NotebookNode | bytes]]:
     for number, entry in enumerate(_a_few(lab.misconceptions), 1):
         yield f"mistake-{number}", solved(lab, {entry.exercise: entry.source})
     for style in ("einsum", "loop"):
-        yield f"own-way-{style}", solved(lab, _in_style(lab, style))
+        yield f"own-way-{style}", solved(lab, other_ways(lab, partial(_in_style, style)))
     yield "prints-and-warns", solved(lab, {name: noisy(texts[name], name) for name in names})
     yield "deleted-cells", without_cells(perfect, names[-1], f"check_{names[0]}")
     yield "duplicated-cells", duplicated(perfect, stubs)
@@ -153,18 +154,28 @@ def _a_few(catalogue: Mapping[str, list[Entry]], count: int = 5) -> list[Entry]:
     return [entry for entry, _ in zip(entries, range(count), strict=False)]
 
 
-def _in_style(lab: Lab, style: str) -> dict[str, str]:
-    """Exercise name -> the correct variant of that style, or any correct variant, of those that run in a notebook."""
+def _in_style(style: str, variants: list[Entry]) -> Entry:
+    """The variant of that style, or the first."""
+    return next((entry for entry in variants if style in entry.name), variants[0])
+
+
+def other_ways(lab: Lab, choose: Callable[[list[Entry]], Entry]) -> dict[str, str]:
+    """Exercise name -> the text of a correct variant, chosen from those that run in a notebook.
+
+    An exercise whose own cell has a helper that others may call stays as it is in the solution.
+    """
     defined = set(dir(builtins))
     for cell in lab.release().cells:
         if cell.cell_type == "code":
             defined |= _bound(ast.parse(cell.source))
     chosen = {}
-    for exercise, entries in lab.variants.items():
-        alone = [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]
-        if alone:
-            entry = next((entry for entry in alone if style in entry.name), alone[0])
-            chosen[exercise.partition(".")[2]] = entry.source
+    for key, entries in lab.variants.items():
+        name = key.partition(".")[2]
+        own = ast.parse(lab.solution_texts[name]).body
+        if sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in own) > 1:
+            continue
+        if alone := [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]:
+            chosen[name] = choose(alone).source
     return chosen
 
 

@@ -18,7 +18,7 @@ from course_utils import labs as labs_here
 from course_utils import portfolio
 from course_utils.portfolio import MARKER, MODULES, PACKAGE, Refused, gather, make, modules_of
 from course_utils.portfolio_commands import COMMANDS
-from grader.handout.demo import duplicated, retyped, solved, without_metadata
+from grader.handout.demo import duplicated, other_ways, retyped, solved, without_metadata
 from grader.reference.lab import Lab
 
 FIRST = ("00_start_here", "02_self_attention")  # NumPy only: their checks take a second
@@ -370,21 +370,7 @@ def test_it_installs_and_its_tests_fail_when_its_code_is_broken(labs, tmp_path):
 
 def mixture(lab: Lab, turn: int) -> dict[str, str]:
     """Exercise name -> a correct variant of it that runs in a notebook; another one at each turn."""
-    from grader.handout.demo import _bound, _stands_alone
-
-    defined = set(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
-    for cell in lab.release().cells:
-        if cell.cell_type == "code":
-            defined |= _bound(ast.parse(cell.source))
-    chosen = {}
-    for key, entries in lab.variants.items():
-        reference = ast.parse(lab.solution_texts[key.partition(".")[2]]).body
-        if sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in reference) > 1:
-            continue  # its cell has a helper that other exercises call
-        alone = [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]
-        if alone:
-            chosen[key.partition(".")[2]] = alone[turn % len(alone)].source
-    return chosen
+    return other_ways(lab, lambda variants: variants[turn % len(variants)])
 
 
 @pytest.mark.slow
