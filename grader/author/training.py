@@ -29,6 +29,7 @@ _NO_PART_IN_TRAINING = tuple(
         "cases/",
         "checking/",
         "exercises/",
+        "own_code/",
         "plots/",
         "widgets/",
         "display.py",

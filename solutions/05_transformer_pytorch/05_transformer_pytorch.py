@@ -1892,7 +1892,7 @@ print(f"\nthe lowest loss that the smoothing allows: {-floor:.2f}\n")
 print(f"Jane's sentence {after} without ...")
 for piece, sentence in said:
     print(f"    {piece:24}{sentence[:70]}")
-if RUN_TRAINING:
+if RUN_TRAINING and rows:
     worst = min(rows, key=lambda row: float(row[4].rstrip("%")))
     measured("transformer_pytorch.broken", shown=worst[0] == "the shift")
 
