@@ -34,6 +34,10 @@ site: environment ## make web pages of the course in site/ (runs every lab once,
 	@scripts/setup_extra.sh lite
 	@.venv/bin/grader site $(ARGS)
 
+.PHONY: kit
+kit: environment ## make pages for those who teach in kit/ (runs every lab once, as site does; ARGS=--quick: none)
+	@.venv/bin/grader kit $(ARGS)
+
 .PHONY: timings
 timings: environment ## measure how long each lab runs, and write it on the lab's first page
 	@.venv/bin/python -m pytest tests/test_notebooks.py::test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr --all --every-lab --write-timings $(ARGS)

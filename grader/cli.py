@@ -46,6 +46,10 @@ COMMANDS = {
     "Publishing": {
         "publish": ("publishing", "Write the whole course as learners get it, without solutions."),
         "site": ("publishing", "Make web pages of the course, without solutions."),
+        "kit": (
+            "publishing",
+            "Make pages for those who teach a lab, with solutions: what to show, ask and examine.",
+        ),
         "gradescope": ("publishing", "Write the zip that makes a lab a Gradescope assignment."),
     },
     "Making labs": {

@@ -79,6 +79,29 @@ def site(
 
 
 @app.command()
+def kit(
+    labs: Labs = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run no lab: those without an earlier run come without pictures.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder to write.")] = Path("kit"),
+) -> None:
+    """Make pages for those who teach: what to show and ask in each lab, its pictures, quiz and examination on paper. With solutions.
+
+    \b
+    Examples:
+      grader kit --quick
+      grader kit 02_self_attention --out kit
+    """
+
+    from grader.handout.kit import build_kit
+
+    course = Course.find()
+    page = build_kit(course, out.resolve(), [] if quick else labs or course.labs(), typer.echo)
+    typer.echo(f"For those who teach; do not share it with learners: {page}")
+
+
+@app.command()
 def gradescope(
     lab: LabName,
     out: Annotated[Path, typer.Option("--out", metavar="ZIP", help="Zip to write.")] = Path("autograder.zip"),

@@ -198,9 +198,17 @@ def write_source(
     ]
     readme = (course.root / "README.md").read_text("utf-8")
     (source / "index.md").write_text(start_page(readme, labs, guides), "utf-8")
-    static = source / "_static"
-    shutil.copytree(FILES, static)
-    shutil.copy(_mathjax(), static / _MATHJAX)
+    write_static(source / "_static")
+
+
+def write_static(folder: Path) -> None:
+    """Writes what all pages share: their look, and MathJax.
+
+    Raises:
+        CourseError: the packages that make the pages are missing.
+    """
+    shutil.copytree(FILES, folder)
+    shutil.copy(_mathjax(), folder / _MATHJAX)
 
 
 def _mathjax() -> Path:
