@@ -143,12 +143,6 @@ except ValueError as error:
 # 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
 #    this error.
 #
-# There is a fourth, and it is a trap. An argument that is called exactly `mask` has a special meaning for Keras: *which steps of this layer's input are
-# padding*. Ours says who may look at whom. Keras complains that your layer does not support masking; and if you say that it does
-# (`supports_masking = True`, as forums advise), it attaches our mask to the layer's output, where the next attention finds it and applies it again, in its
-# own way. We keep the name because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to pass nothing on; they
-# are written for you.
-#
 # ### `build`: a layer with variables of its own (optional)
 #
 # Your layers below are made of Keras's layers, so they create no variables themselves. If a layer does, the place is `build`: Keras calls it once,
@@ -276,6 +270,11 @@ check("transformer_tensorflow.FullyConnected")
 # |---|---|
 # | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
 # | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
+#
+# **A trap: the argument `mask`.** For Keras an argument of exactly this name says *which steps of this layer's input are padding*. Ours says who may
+# look at whom. Keras complains that your layer does not support masking. If you say that it does (`supports_masking = True`, as forums advise), it
+# attaches our mask to the layer's output. There the next attention finds it and applies it again, in its own way. We keep the name because everybody
+# uses it. So each layer that takes a `mask` comes with two lines that tell Keras to pass nothing on; they are written for you.
 #
 # For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of
 # **one** head. In the paper that is embedding_dim / num_heads, and then the number of weights does not depend on the number of

@@ -409,6 +409,7 @@ print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; "
 #
 # Two things need care. A loss is usually measured batch by batch, and the batches have different numbers of tokens. And a perplexity *per token* depends on what a token is: a model whose tokens are words has a higher one than
 # a model of letters, even if it is better. **Bits per character** can be compared: the total of nats, converted to bits (a bit is $\ln 2$ nats), over the number of characters.
+# (Characters of the text: an end token costs nats like any other, and stands for no character.)
 
 # %%
 print("two batches: 0.5 nats a token over 30 tokens, 2.0 nats a token over 10 tokens")

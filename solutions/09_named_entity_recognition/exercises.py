@@ -47,23 +47,28 @@ def entity_table(found: Any) -> np.ndarray | None:
     """Entities as numbers: a row (start, end, number of the label) for each, (count, 3); None stays None.
 
     Raises:
-        WrongForm: it is no list of (start, end, label), or a label is not one of those given.
+        WrongForm: it is no list of :class:`~course_utils.data.entities.Entity`, or a label is not one of those given.
     """
     if found is None:
         return None
     try:
-        rows = [tuple(entity) for entity in found]
+        entities = list(found)
+        rows = [tuple(entity) for entity in entities]
     except TypeError:
         raise WrongForm(
-            f"it returned a {type(found).__name__}; expected a list of (start, end, label)."
+            f"it returned a {type(found).__name__}; expected a list of Entity(start, end, label)."
         ) from None
-    for row in rows:
+    for entity, row in zip(entities, rows, strict=True):
         if len(row) != 3:
             raise WrongForm(f"{row!r} is in the list; expected (start, end, label).")
         if row[2] not in LABELS:
             raise WrongForm(f"{row[2]!r} is no label here; the labels are {', '.join(map(repr, LABELS))}.")
         for place in row[:2]:
             _whole(place, "start and end of an entity must be whole numbers")
+        if not all(hasattr(entity, name) for name in Entity._fields):
+            raise WrongForm(
+                f"{entity!r} is a {type(entity).__name__}; expected an Entity(start, end, label), which has `.start`, `.end` and `.label`."
+            )
     table = [[start, end, LABELS.index(label)] for start, end, label in rows]
     return np.array(table, dtype=np.int64).reshape(-1, 3)
 
@@ -716,11 +721,11 @@ def _losing(lengths: Sequence[int], longest: int, num_labels: int, scale: float 
 
 
 def _far_apart(rng: np.random.Generator) -> Inputs:
-    """The first text's labels have probabilities that are too small for anything that is added to them, or that they are cut off at."""
+    """The first text's labels have probabilities so small that float32 rounds them to 0: their logarithm is finite only if none is taken of them."""
     inputs = _losing((5, 4), 5, 4)(rng)
     labels = inputs["labels"][0]
     for token in np.flatnonzero(labels != IGNORED):
-        inputs["logits"][0, token, labels[token]] -= rng.uniform(40, 60)
+        inputs["logits"][0, token, labels[token]] -= rng.uniform(120, 160)
     return inputs
 
 

@@ -191,7 +191,7 @@ check("question_answering_pytorch.answer_token_span")
 #
 # The encoder has 512 positions, and attention's cost grows with the square of the length. So a long context is cut into **windows**, each with the
 # question in front. If the windows only touched, an answer that crosses a border would not be complete in any of them. So they **overlap**: an
-# answer that is no longer than the overlap is complete in at least one.
+# answer that is at most one token longer than the overlap is complete in at least one.
 #
 # (In Hugging Face's tokenizers the argument `stride` is this overlap, and not the distance between two windows, its usual meaning. That causes many
 # bugs.)

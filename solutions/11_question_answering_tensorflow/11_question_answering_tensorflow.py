@@ -603,7 +603,7 @@ measured("question_answering_tensorflow.traced")
 #
 # | in a graph | what happens |
 # |---|---|
-# | `loss.numpy()` | an AttributeError: a tensor without a value has none to give |
+# | `loss.numpy()` | an AttributeError: a tensor without a value has none to give (`float(loss)` above is no way around it: the result is a tensor, too) |
 # | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. `tf.print` and variables are for that |
 # | a Python number as an argument that changes | a new graph for every number: hand over tensors |
 

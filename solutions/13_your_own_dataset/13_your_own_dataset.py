@@ -1093,7 +1093,7 @@ measured("your_own_dataset.who_wins")
 # of section 4.
 #
 # A word of caution: the interval is only about the *texts* of the test. The split, the choice of the 96 labels and the seed of the training are sources of chance, too. It was measured with three of
-# each, on pools in which the classes took turns, so that the 96 labels had 16 of each class. (In this notebook they are drawn at random; with classes that are about equally frequent that makes little difference, but the numbers are not the same.)
+# each, outside this notebook. **Your own numbers are in none of the columns:** here the 96 labels are drawn at random, there each class had 16 of them.
 #
 # | | split 0 | split 1 | split 2 |
 # |---|---|---|---|
@@ -1656,7 +1656,7 @@ check("your_own_dataset.predictions")
 # | 1 | It describes two kinds of mistakes with an example each, and says for what the model should not be used. |
 #
 # For the third point you need the table of section 6. If you left that section out: on the default set and with 96 labels the error of the frozen encoder cannot be told from that of a perfect one, so its probabilities can be used as they are. Those of
-# the trained encoders need a temperature first, and with 1,000 labels the frozen one's do, too.
+# the trained encoders need a temperature first.
 #
 # These may help with the last point:
 

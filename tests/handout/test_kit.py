@@ -26,7 +26,7 @@ from grader.reference.lab import Lab
 def test_every_lab_has_notes_for_those_who_teach_it(labs, name):
     notes = kit.read_notes(labs[name])
     assert notes is not None
-    assert len({mistake.exercise for mistake in notes.mistakes}) == len(notes.mistakes)
+    assert len({(mistake.exercise, mistake.name) for mistake in notes.mistakes}) == kit.MISTAKES
     assert {" ".join(question.split()) for question in kit.discussed(labs[name])} <= set(notes.discussion)
     assert all(task.points > 0 for task in notes.exam)
 
@@ -137,7 +137,7 @@ def test_pictures_have_the_heading_above_them_and_reports_are_none():
         cells=[
             new_markdown_cell("## 1. First\n\ntext\n\n### Inside"),
             new_code_cell("show()", outputs=[text, picture]),
-            new_code_cell('check("lab.exercise")', outputs=[picture]),
+            new_code_cell('check("lab.exercise")', outputs=[picture], metadata={"nbgrader": {"grade": True}}),
             new_markdown_cell("no heading"),
             new_code_cell("show()", outputs=[picture]),
         ]

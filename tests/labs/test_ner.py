@@ -428,7 +428,7 @@ def test_a_text_s_logits_do_not_depend_on_the_length_of_its_neighbour(reference)
         (
             "clean_entities",
             lambda text, entities: 5,
-            "returned a int; expected a list of (start, end, label)",
+            "returned a int; expected a list of Entity(start, end, label)",
         ),
         (
             "clean_entities",
