@@ -17,11 +17,12 @@ from test_browser import CHROMIUM, FLAGS
 
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import read_questions
-from grader.course import CourseError
+from grader.course import Course, CourseError
 from grader.handout import kit
 from grader.reference.lab import Lab
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LABS)
 def test_every_lab_has_notes_for_those_who_teach_it(labs, name):
     notes = kit.read_notes(labs[name])
@@ -48,8 +49,9 @@ def test_nothing_of_the_notes_is_in_what_learners_get(labs, name):
 @pytest.fixture
 def noted(tmp_path, labs) -> tuple[Lab, Path, str]:
     """A copy of a lab with its notes, the notes' file, and its text."""
-    course = new_course(tmp_path)
-    lab = Lab.load(course, START)
+    for place in ("solutions", "notebooks"):
+        shutil.copytree(ROOT / place / START, tmp_path / place / START)
+    lab = Lab.load(Course(tmp_path), START)
     file = lab.folder / kit.NOTES
     return lab, file, file.read_text("utf-8")
 
