@@ -26,9 +26,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tornado import web
 
+from grader.book.answers import DECISION, FIRST, SECOND, Answer, Mark, Work
 from grader.book.gradebook import Gradebook
 from grader.book.points import digest_of_answer
-from grader.book.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work
+from grader.book.readings import Readings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import agreement, pairs
 from grader.by_hand.overview import (

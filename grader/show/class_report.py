@@ -18,8 +18,9 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
-from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.gradebook import Gradebook, students_of
 from grader.book.requests import Request
+from grader.book.results import Result
 from grader.book.statuses import Marks, by_student
 from grader.course import Course, make_private
 from grader.errors import GraderError

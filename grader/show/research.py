@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.book.statuses import by_student
 from grader.course import Course
 from grader.errors import GraderError

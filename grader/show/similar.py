@@ -20,7 +20,8 @@ import jinja2
 import nbformat
 
 from course_utils.checking.given import all_earlier
-from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.gradebook import Gradebook, students_of
+from grader.book.results import Result
 from grader.files import find_notebook
 from grader.grade.autograde import submissions
 from grader.grade.results import FACTS, MAX_SOURCE

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
 from grader.grade.resume import fingerprint_of_submission

@@ -21,7 +21,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from course_utils.display import inline
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.files import TIMESTAMP, find_notebook

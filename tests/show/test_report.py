@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.book.requests import Request
+from grader.book.results import Result
 from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError

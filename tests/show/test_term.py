@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
+from grader.book.results import Result
 from grader.cli import app
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in
