@@ -44,8 +44,8 @@ from grader.by_hand.overview import (
 from grader.course import Course
 from grader.errors import GraderError
 from grader.reference.lab import Lab, file_in, nbgrader_of
-from grader.show.class_report import title_of
 from grader.show.feedback_page import Markdown
+from grader.show.pages import title_of
 
 _HUB = "JUPYTERHUB_SERVICE_PREFIX"
 """In the environment of a server that JupyterHub has started, so that users are who they say they are."""

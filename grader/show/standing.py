@@ -13,10 +13,10 @@ from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
 from grader.grade.resume import fingerprint_of_submission
-from grader.grade.work import UNREADABLE
 from grader.people.roster import NotSure, Roster, in_section
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
+from grader.run.states import UNREADABLE
 
 
 class Standing(StrEnum):

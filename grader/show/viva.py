@@ -34,7 +34,7 @@ from grader.receive.rebuild import rebuild
 from grader.receive.store import folders_of
 from grader.reference.lab import Lab, checked_exercise, copy_of, is_learners, is_solution, nbgrader_of
 from grader.run.states import Runner
-from grader.show.class_report import title_of
+from grader.show.pages import title_of
 
 QUESTIONS = 6
 _SECONDS = 20

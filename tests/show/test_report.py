@@ -25,18 +25,9 @@ from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_report import (
-    FIRST,
-    analyse,
-    as_html,
-    as_rows,
-    histogram,
-    in_words,
-    lateness,
-    summary,
-    write_page,
-    write_report,
-)
+from grader.show.class_facts import analyse
+from grader.show.class_report import as_html, as_rows, histogram, in_words, summary, write_report
+from grader.show.pages import FIRST, lateness, write_page
 
 
 @pytest.fixture(scope="module")

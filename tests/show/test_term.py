@@ -20,7 +20,7 @@ from grader.grade import autograde as grading
 from grader.handout.demo import hand_in
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_report import FIRST
+from grader.show.pages import FIRST
 from grader.show.standing import Standing
 from grader.show.term import (
     StudentFacts,
