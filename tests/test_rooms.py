@@ -65,3 +65,17 @@ def test_no_room_imports_from_one_that_imports_from_it():
     for one, other in arrows():
         graph.setdefault(one, set()).add(other)
     TopologicalSorter(graph).prepare()  # raises where there is a circle
+
+
+def test_only_the_book_s_room_knows_the_gradebook_s_tables_and_writes_to_them():
+    doors = {"sqlalchemy", "sqlite3", "nbgrader.api"}
+    for module, path in FILES.items():
+        if room_of(module) == "book":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not doors & {each.name.partition(".")[0] for each in node.names}, module
+            elif isinstance(node, ast.ImportFrom):
+                assert not doors & {node.module, (node.module or "").partition(".")[0]}, module
+            elif isinstance(node, ast.Attribute):
+                assert node.attr != "transaction", module

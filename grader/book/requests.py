@@ -2,7 +2,7 @@
 file, which nbgrader ignores.
 
 A request is about a submission's id in the gradebook, which stays the same when the work is graded again, handed in anew, or
-given to another id of its student. :class:`grader.book.gradebook.Gradebook` is what uses this module.
+given to another id of its student. :class:`grader.book.decisions.Decisions` is what uses this module.
 """
 
 from __future__ import annotations

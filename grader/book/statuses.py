@@ -1,7 +1,7 @@
 """What an instructor decides about a student in a lab, beside points: excused, a zero, a penalty, a lab that does not count, more time. It is kept in a
 table of our own in the gradebook's file, which nbgrader ignores, and every change of it is in the log with its reason.
 
-What several of them do together depends on which they are, never on the order in which they were entered. :class:`grader.book.gradebook.Gradebook`
+What several of them do together depends on which they are, never on the order in which they were entered. :class:`grader.book.deadlines.Deadlines`
 is what uses this module.
 """
 

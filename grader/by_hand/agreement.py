@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.book.readings import DECISION, FIRST, SECOND, Mark, Work, same_text
+from grader.book.answers import DECISION, FIRST, SECOND, Mark, Work, same_text
 from grader.book.rubric import Question
 
 POINTS = "points"

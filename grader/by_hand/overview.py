@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.book.readings import FIRST, SECOND, Settings, Work
+from grader.book.answers import FIRST, SECOND, Work
+from grader.book.readings import Settings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import POINTS, Agreement, Pair
 from grader.errors import GraderError

@@ -26,9 +26,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tornado import web
 
+from grader.book.answers import DECISION, FIRST, SECOND, Answer, Mark, Work
 from grader.book.gradebook import Gradebook
 from grader.book.points import digest_of_answer
-from grader.book.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work
+from grader.book.readings import Readings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import agreement, pairs
 from grader.by_hand.overview import (
@@ -43,8 +44,8 @@ from grader.by_hand.overview import (
 from grader.course import Course
 from grader.errors import GraderError
 from grader.reference.lab import Lab, file_in, nbgrader_of
-from grader.show.class_report import title_of
 from grader.show.feedback_page import Markdown
+from grader.show.pages import title_of
 
 _HUB = "JUPYTERHUB_SERVICE_PREFIX"
 """In the environment of a server that JupyterHub has started, so that users are who they say they are."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +19,11 @@ from grader.commands.terminal import (
 )
 from grader.course import Course
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from grader.book.answers import Work
+    from grader.book.readings import Readings, Settings
+    from grader.book.rubric import Question
 
 app = Commands()
 
@@ -71,20 +77,8 @@ def queue(
     """
 
     from grader.book.gradebook import Gradebook, students_of
-    from grader.book.readings import Readings, Settings
-    from grader.by_hand.agreement import agreement, pairs
-    from grader.by_hand.overview import (
-        ADDRESS,
-        agreement_table,
-        difference_table,
-        nobody_s,
-        progress_table,
-        reader_table,
-        readers_of,
-        share_of,
-        short_differences,
-        standings,
-    )
+    from grader.book.readings import Readings
+    from grader.by_hand.overview import nobody_s
     from grader.reference.lab import Lab
 
     giving = readers is not None or by_section is not None or second is not None
@@ -107,57 +101,98 @@ def queue(
                 f"No answer of {lab} waits to be graded by hand. Run `grader autograde {lab}` first."
             )
         if giving:
-            before, here = readings.settings(), len(there) - nobody_s(there)
-            dealt = readings.deal(
-                Settings(
-                    before.readers if readers is None else readers_of(readers),
-                    before.by_section if by_section is None else by_section,
-                    before.second if second is None else share_of(second),
-                )
-            )
-            typer.echo(f"Given out: {dealt.new} new, {dealt.moved} moved, {dealt.second} to be read twice.")
-            if by_section is not None and here:
-                which = "by section" if by_section else "without regard to sections"
-                typer.echo(f"{here} had been given out before and stay. What comes is given out {which}.")
+            _give_out(readings, len(there) - nobody_s(there), readers, by_section, second)
         if release:
             typer.echo(f"Submissions that are finished and no longer anonymous: {readings.release()}")
         works, settings = readings.works(), readings.settings()
         questions = readings.questions()
     works = {page: work for page, work in works.items() if among is None or work.student in among}
     if agree:
-        found = pairs(works)
-        if not found:
-            raise GraderError(
-                f"No answer of {lab} has been read by two people yet: `grader queue {lab}` shows who has what, and --second 10% has some read twice."
-            )
-        figures = agreement_table(agreement(found, questions))
-        show_table(f"Answers read twice: {len(found)}", *figures)
-        header, rows = difference_table(found, questions)
-        title = "Differences" if rows else "Differences: none"
+        _show_agreement(lab, works, questions, out)
     elif reader is not None:
-        header, rows = reader_table(works, reader)
-        title = f"For {reader}: {len(rows)}"
-        if not rows:
-            names = ", ".join(settings.readers) or "nobody yet"
-            raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")
+        _show_reader(lab, works, settings, reader, out)
     else:
-        title, (header, rows) = lab, progress_table(standings(works, settings))
-    show_table(title, *(short_differences(rows) if agree else (header, rows)))
+        _show_progress(lab, works, settings, out)
+
+
+def _give_out(
+    readings: Readings, here: int, readers: str | None, by_section: bool | None, second: str | None
+) -> None:
+    """Gives answers out, by what was typed and, where nothing was, as the last time.
+
+    Args:
+        here: how many submissions had been given out before.
+    """
+    from grader.book.readings import Settings
+    from grader.by_hand.overview import readers_of, share_of
+
+    before = readings.settings()
+    dealt = readings.deal(
+        Settings(
+            before.readers if readers is None else readers_of(readers),
+            before.by_section if by_section is None else by_section,
+            before.second if second is None else share_of(second),
+        )
+    )
+    typer.echo(f"Given out: {dealt.new} new, {dealt.moved} moved, {dealt.second} to be read twice.")
+    if by_section is not None and here:
+        which = "by section" if by_section else "without regard to sections"
+        typer.echo(f"{here} had been given out before and stay. What comes is given out {which}.")
+
+
+def _show_agreement(
+    lab: str, works: Mapping[str, Work], questions: Mapping[str, Question], out: Path | None
+) -> None:
+    """
+    Raises:
+        GraderError: nothing has been read twice.
+    """
+    from grader.by_hand.agreement import agreement, pairs
+    from grader.by_hand.overview import ADDRESS, agreement_table, difference_table, short_differences
+
+    found = pairs(works)
+    if not found:
+        raise GraderError(
+            f"No answer of {lab} has been read by two people yet: `grader queue {lab}` shows who has what, and --second 10% has some read twice."
+        )
+    figures = agreement_table(agreement(found, questions))
+    show_table(f"Answers read twice: {len(found)}", *figures)
+    header, rows = difference_table(found, questions)
+    show_table("Differences" if rows else "Differences: none", *short_differences(rows))
     write_table(out, header, rows)
-    if agree and out:
+    if out:
         write_table(out.with_name(f"{out.stem}-agreement{out.suffix}"), *figures)
-    place = f"/{ADDRESS}/{lab}"
-    if agree:
-        typer.echo(f"To decide: {place}/differences at the address of `make instructor`.")
-    elif reader is not None:
-        typer.echo(f"To grade: {place}/{reader} at the address of `make instructor`.")
-    else:
-        if waiting := nobody_s(works):
-            names = ",".join(settings.readers) or "NAME,NAME"
-            typer.echo(
-                f"In nobody's queue: {waiting}. To give them out: grader queue {lab} --readers {names}"
-            )
-        typer.echo(f"To grade: {place} at the address of `make instructor`.")
+    typer.echo(f"To decide: /{ADDRESS}/{lab}/differences at the address of `make instructor`.")
+
+
+def _show_reader(
+    lab: str, works: Mapping[str, Work], settings: Settings, reader: str, out: Path | None
+) -> None:
+    """
+    Raises:
+        GraderError: this reader has nothing to read.
+    """
+    from grader.by_hand.overview import ADDRESS, reader_table
+
+    header, rows = reader_table(works, reader)
+    if not rows:
+        names = ", ".join(settings.readers) or "nobody yet"
+        raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")
+    show_table(f"For {reader}: {len(rows)}", header, rows)
+    write_table(out, header, rows)
+    typer.echo(f"To grade: /{ADDRESS}/{lab}/{reader} at the address of `make instructor`.")
+
+
+def _show_progress(lab: str, works: Mapping[str, Work], settings: Settings, out: Path | None) -> None:
+    from grader.by_hand.overview import ADDRESS, nobody_s, progress_table, standings
+
+    header, rows = progress_table(standings(works, settings))
+    show_table(lab, header, rows)
+    write_table(out, header, rows)
+    if waiting := nobody_s(works):
+        names = ",".join(settings.readers) or "NAME,NAME"
+        typer.echo(f"In nobody's queue: {waiting}. To give them out: grader queue {lab} --readers {names}")
+    typer.echo(f"To grade: /{ADDRESS}/{lab} at the address of `make instructor`.")
 
 
 class _ListUnlessNamed(Group):

@@ -108,10 +108,10 @@ def write_table(out: Path | None, header: Sequence[str], rows: Iterable[Sequence
     Raises:
         GraderError: it cannot be written.
     """
-    from grader.show.export import write_csv
-
     if out is None:
         return
+    from grader.show.export import write_csv
+
     try:
         write_csv(out, [header, *rows])
     except OSError as error:

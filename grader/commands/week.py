@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -268,7 +268,7 @@ def autograde(
       grader autograde 02 --cluster tcp://host:8786
     """
 
-    from grader.book.gradebook import Gradebook, students_of
+    from grader.book.gradebook import students_of
     from grader.grade import autograde as grading
     from grader.grade.resume import Again
     from grader.reference.lab import Lab
@@ -307,20 +307,27 @@ def autograde(
     show(lab, records)
     write_table(out, ("Student", "State", "Score", "Of", *_RECORD[3:]), map(_cells_of, records))
     typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
-    with Gradebook.open(loaded.course) as gradebook:
+    _tell_of_other_points(loaded, {student} if student else among)
+    if any(record.score is None for record in records):
+        raise GraderError(
+            "Some submissions were not entered because of an error in the grader; see their notes."
+        )
+
+
+def _tell_of_other_points(lab: Lab, among: Collection[str] | None) -> None:
+    """Says so where scores differ from what the checks gave."""
+    from grader.book.gradebook import Gradebook
+
+    with Gradebook.open(lab.course) as gradebook:
         other = [
             result.student
-            for result in gradebook.results(loaded, {student} if student else among)
+            for result in gradebook.results(lab, among)
             if result.marker and round(result.score - result.marker.score, 2)
         ]
     if other:
         typer.echo(
             f"Points given by hand or deducted by decision or for lateness change {len(other)} of the scores (the table shows "
-            f"the points from the checks): see `grader report {lab}`."
-        )
-    if any(record.score is None for record in records):
-        raise GraderError(
-            "Some submissions were not entered because of an error in the grader; see their notes."
+            f"the points from the checks): see `grader report {lab.name}`."
         )
 
 

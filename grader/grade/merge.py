@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from grader.book.file import MERGE, unfinished_merge
 from grader.book.gradebook import Gradebook
@@ -55,13 +56,7 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
             ``keep`` does not say which counts.
     """
     if begun := unfinished_merge(course):
-        if (begun["old"], begun["new"]) != (old, new):
-            raise GraderError(
-                f"Another merge was interrupted. Finish it first: grader roster merge {shlex.quote(begun['old'])} {shlex.quote(begun['new'])}"
-            )
-        moves = tuple((source, target) for source, target in begun["moves"])
-        lists = {"labs": tuple(begun["labs"]), "removed": tuple(begun["removed"]), "moves": moves}
-        return Merge(**begun | lists | {"both": ()}), True
+        return _gone_on_with(begun, old, new), True
     if keep not in (None, old, new):
         raise GraderError(f"--keep is one of the two ids, {old!r} or {new!r}, not {keep!r}.")
     with Gradebook.open(course) as gradebook:
@@ -99,6 +94,21 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
     removed = tuple(entered[loser][lab] for lab, loser in dropped.items() if lab in entered[loser])
     moves = tuple(_moves(course, old, new, dropped))
     return Merge(old, new, tuple(sorted(had[old])), dropped, removed, moves, both), False
+
+
+def _gone_on_with(begun: Mapping[str, Any], old: str, new: str) -> Merge:
+    """A merge that has been begun.
+
+    Raises:
+        GraderError: it is one of other ids.
+    """
+    if (begun["old"], begun["new"]) != (old, new):
+        raise GraderError(
+            f"Another merge was interrupted. Finish it first: grader roster merge {shlex.quote(begun['old'])} {shlex.quote(begun['new'])}"
+        )
+    moves = tuple((source, target) for source, target in begun["moves"])
+    lists = {"labs": tuple(begun["labs"]), "removed": tuple(begun["removed"]), "moves": moves}
+    return Merge(**{**begun, **lists, "both": ()})
 
 
 def work_of(course: Course, gradebook: Gradebook, student: str) -> list[str]:

@@ -32,9 +32,7 @@ from grader.reference.follow import FollowThrough, Substitutions
 from grader.reference.lab import Lab, places_of
 from grader.reference.lessons import Mistake, lessons_of, mistakes_of
 from grader.run.notebook import PlainRunner
-from grader.run.states import CRASHED, GRADED, Executed, Runner
-
-INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
+from grader.run.states import CRASHED, GRADED, INCOMPLETE, UNREADABLE, Executed, Runner
 
 WORKING = "working "
 """In :attr:`Record.given`: the earlier exercises give no usable values, and the later one is right with the reference in their place."""

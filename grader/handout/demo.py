@@ -26,9 +26,10 @@ from grader.files import TIMESTAMP
 from grader.grade import autograde as grading
 from grader.reference.lab import Lab, is_solution, nbgrader_of
 from grader.run.notebook import PlainRunner, SandboxRunner
-from grader.show.class_report import default_page, write_report
+from grader.show.class_report import write_report
 from grader.show.export import export
 from grader.show.feedback import generate_feedback
+from grader.show.pages import default_page
 
 HANDED_IN = "2030-01-15 12:00:00 UTC"
 

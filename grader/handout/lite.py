@@ -85,21 +85,8 @@ def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | Non
         )
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch)
-        root, needed = labs[0].course.root, set()
-        for lab in labs:
-            clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
-            shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
-            nbformat.write(_for_the_browser(lab), source / "files" / lab.name / lab.notebook_name)
-            needed |= {*files_for_learners(lab)}
-        wheels = source / "wheels"
-        wheels.mkdir()
-        write_wheel(
-            wheels,
-            _NAME,
-            _VERSION,
-            {str(name): (root / name).read_bytes() for name in sorted(needed)},
-            _NEEDS,
-        )
+        root = labs[0].course.root
+        wheels = _bring(labs, source)
         if faults := leaks_of_all(
             [*labs], source
         ):  # before other people's code joins it, which has nothing of the course
@@ -115,32 +102,53 @@ def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | Non
         for name in _EXTENSIONS:
             shutil.copytree(Path(sys.prefix, "share", "jupyter", "labextensions", name), extensions / name)
         shutil.copytree(root / _STYLE, extensions / Path(_STYLE).name)
-        (source / "jupyter_lite_config.json").write_text(
-            json.dumps(
-                {
-                    "LiteBuildConfig": {
-                        "apps": [_APP],
-                        "contents": ["files"],
-                        "no_sourcemaps": True,
-                        "no_unused_shared_packages": True,
-                        "ignore_sys_prefix": ["federated_extensions"],
-                        "output_dir": str(site / FOLDER),
-                    },
-                    "FederatedExtensionAddon": {"extra_labextensions_path": [str(extensions)]},
-                    "PipliteAddon": {"piplite_urls": sorted(map(str, wheels.iterdir()))},
-                }
-            )
-        )
-        done = subprocess.run(
-            [sys.executable, "-m", "jupyterlite_core.app", "build"],
-            cwd=source,
-            env={**os.environ, "PYTHONPATH": str(place)} if place != Path(sys.prefix) else None,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-        )
-        if done.returncode or not (site / FOLDER / _APP / "index.html").is_file():
-            raise CourseError(f"JupyterLite could not be built:\n{(done.stdout + done.stderr)[-2000:]}")
+        _build(source, wheels, extensions, site, place)
+
+
+def _bring(labs: Sequence[Lab], source: Path) -> Path:
+    """Puts what learners get of the labs where JupyterLite's builder looks. Returns the folder of wheels, with one of what the labs need."""
+    root, needed = labs[0].course.root, set()
+    for lab in labs:
+        clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
+        shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
+        nbformat.write(_for_the_browser(lab), source / "files" / lab.name / lab.notebook_name)
+        needed |= {*files_for_learners(lab)}
+    wheels = source / "wheels"
+    wheels.mkdir()
+    contents = {str(name): (root / name).read_bytes() for name in sorted(needed)}
+    write_wheel(wheels, _NAME, _VERSION, contents, _NEEDS)
+    return wheels
+
+
+def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path) -> None:
+    """Has JupyterLite's builder make the pages.
+
+    Raises:
+        CourseError: it does not.
+    """
+    how = {
+        "LiteBuildConfig": {
+            "apps": [_APP],
+            "contents": ["files"],
+            "no_sourcemaps": True,
+            "no_unused_shared_packages": True,
+            "ignore_sys_prefix": ["federated_extensions"],
+            "output_dir": str(site / FOLDER),
+        },
+        "FederatedExtensionAddon": {"extra_labextensions_path": [str(extensions)]},
+        "PipliteAddon": {"piplite_urls": sorted(map(str, wheels.iterdir()))},
+    }
+    (source / "jupyter_lite_config.json").write_text(json.dumps(how))
+    done = subprocess.run(
+        [sys.executable, "-m", "jupyterlite_core.app", "build"],
+        cwd=source,
+        env={**os.environ, "PYTHONPATH": str(place)} if place != Path(sys.prefix) else None,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+    )
+    if done.returncode or not (site / FOLDER / _APP / "index.html").is_file():
+        raise CourseError(f"JupyterLite could not be built:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
 def _for_the_browser(lab: Lab) -> nbformat.NotebookNode:

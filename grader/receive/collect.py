@@ -18,10 +18,10 @@ from zoneinfo import ZoneInfo
 from grader.book.gradebook import Gradebook, roster_of
 from grader.book.requests import MAX_REQUESTS, Asked, TooMany
 from grader.errors import GraderError
-from grader.files import MAX_BYTES, TIMESTAMP, Unreadable, find_notebook, printable
+from grader.files import TIMESTAMP, Unreadable, find_notebook, printable
 from grader.people.roster import NotSure
 from grader.people.students import folded
-from grader.receive.beside import MAX_NAMED, Beside, sort_out
+from grader.receive.choose import beside_it, choose, see_that_it_is_this_lab
 from grader.receive.exchange import in_exchange
 from grader.receive.names import Aside, File, Reader, file_of, name_reader
 from grader.receive.recognise import Recognised, recognise, sentence
@@ -242,7 +242,7 @@ def _collect(
             of_nobody.append(Collected("", file.offer.shown, REFUSED, str(why)))
     for file in files:
         by_student.setdefault(file.student, []).append(file)
-    _see_that_it_is_this_lab(lab, by_student.values())
+    see_that_it_is_this_lab(lab, by_student.values())
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,) and not offer.inside}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
@@ -254,28 +254,6 @@ def _collect(
         else:
             yield _collect_one(lab, student, files, stamps, rivals.get(student, ""), desk)
     yield from of_nobody
-
-
-def _see_that_it_is_this_lab(lab: Lab, handed_in: Iterable[Sequence[File]]) -> None:
-    """
-    Raises:
-        GraderError: all notebooks have the name of one other lab's, so it is that lab's source.
-    """
-    names = [{file.stem for file in files if file.stem} for files in handed_in]
-    names = [each for each in names if each]
-    others = {_other_lab(lab, next(iter(each))) if len(each) == 1 else None for each in names}
-    if len(names) > 1 and len(others) == 1 and (other := others.pop()):
-        raise GraderError(
-            f"All {len(names)} notebooks have the name of another lab's, {other.partition('_')[2]}.ipynb, so nothing was collected. If they are of "
-            f"that lab: grader collect {other}"
-        )
-
-
-def _other_lab(lab: Lab, stem: str) -> str | None:
-    """The lab whose notebook is called so, if it is another one."""
-    return next(
-        (name for name in lab.course.labs() if name != lab.name and name.partition("_")[2] == stem), None
-    )
 
 
 def _rivals(files: Iterable[File]) -> dict[str, str]:
@@ -326,9 +304,9 @@ def _collect_one(
             raise Unreadable(rival)
         if faults and not has_work:
             raise Unreadable(" ".join(faults))
-        chosen, data, said = _choose(lab, files)
+        chosen, data, said = choose(lab, files)
         known = chosen
-        beside = _beside(lab, chosen, files)
+        beside = beside_it(lab, chosen, files)
         outcome = store(lab, student, data, beside, receipt_of(chosen, stamps))
     except Unreadable as error:
         sure = any(file.sure for file in handed_in) and not rival
@@ -389,92 +367,3 @@ _NOT_TAKEN = (
     "The notebook beside it is not the one that was collected, and was not taken: if it is meant as new work, have it handed in "
     "without the request."
 )
-
-
-def _choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes, str]:
-    """The one notebook of a student's files that counts, its content, and what to say about the choice.
-
-    Raises:
-        Unreadable: there is none, it is not clear which, or it cannot be read.
-    """
-    notebooks = [file for file in files if file.stem]
-    if not notebooks:
-        raise Unreadable(_why_no_notebook(files))
-    attempts = {(file.attempt, file.unclear) for file in notebooks}
-    if len(attempts) > 1 and any(unclear for _, unclear in attempts):
-        listed = ", ".join(sorted({file.offer.shown for file in notebooks})[:5])
-        raise Unreadable(f"Several attempts, and it is not clear which is the last: {listed}. Keep one.")
-    notebooks = [file for file in notebooks if file.attempt == max(attempts)[0]]
-    pool = [file for file in notebooks if file.stem == lab.slug] or notebooks
-    best = [file for file in pool if file.order == max(file.order for file in pool)]
-    if len({file.stem for file in pool}) > 1:
-        best = pool
-    contents = {file.offer.read(): file for file in reversed(best[:5])}
-    if len(contents) > 1 or len(best) > 5:
-        listed = ", ".join(file.offer.shown for file in best[:5])
-        raise Unreadable(f"Several notebooks, and it is not clear which one counts: {listed}. Keep one.")
-    data, chosen = contents.popitem()
-    if other := _other_lab(lab, chosen.stem):
-        raise Unreadable(f"It has the name of another lab's notebook. Is it work for {other}?")
-    if len(data) > MAX_BYTES:
-        raise Unreadable(f"It is larger than {MAX_BYTES // 2**20} MiB. Clear the notebook's outputs.")
-    if what := _foreign(data):
-        raise Unreadable(
-            f"{printable(chosen.offer.name)} is {what}, not a notebook. Have the notebook itself handed in."
-        )
-    return chosen, data, f"The last of {len(attempts)} attempts." if len(attempts) > 1 else ""
-
-
-_BEGINNINGS = {
-    b"<": "a web page",
-    b"PK\x03\x04": "a zip, or a document of an office program",
-    b"%PDF": "a PDF",
-    b"{\\rtf": "a text with layout (RTF)",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"\x1f\x8b": "a compressed file",
-    b"\xd0\xcf\x11\xe0": "a document of an office program",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"Rar!": "a RAR archive",
-}
-"""How files of other kinds begin, which learners rename or save by mistake. What else is wrong with a notebook, grading tells."""
-
-
-def _foreign(data: bytes) -> str:
-    """What a file is that certainly is no notebook; empty if it may be one."""
-    start = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return next((what for beginning, what in _BEGINNINGS.items() if start.startswith(beginning)), "")
-
-
-def _beside(lab: Lab, chosen: File, files: Sequence[File]) -> Beside:
-    """What a student handed in with the notebook that counts, in the same attempt."""
-    folder = _place(chosen.offer)[:-1]
-    others = [
-        file for file in files if file is not chosen and file.attempt == chosen.attempt and not file.receipt
-    ]
-    found = []
-    for file in sorted(others, key=lambda file: file.order):
-        parts = _place(file.offer)
-        inside = parts[len(folder) : -1] if parts[: len(folder)] == folder else parts[:-1]
-        found.append(((*inside, file.name or file.offer.name), file.offer.read))
-    return sort_out(lab, found)
-
-
-def _place(offer: Offer) -> tuple[str, ...]:
-    return (*offer.parts, *offer.inside)
-
-
-def _why_no_notebook(files: Sequence[File]) -> str:
-    names = [file.offer.name for file in files]
-    listed = ", ".join(printable(name) for name in names[:MAX_NAMED])
-    if len(names) > MAX_NAMED:
-        listed += f" and {len(names) - MAX_NAMED} more"
-    for file in files:
-        if file.offer.name.lower().endswith(".zip"):
-            file.offer.read()  # says why it was not opened
-    archives = any(
-        name.lower().endswith((".zip", ".7z", ".rar", ".gz", ".tar", ".tgz", ".bz2", ".xz")) for name in names
-    )
-    advice = " Archives other than zips are not opened: hand in the notebook itself." if archives else ""
-    return f"There is no notebook among what was handed in ({listed}).{advice}"

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 from nbformat import NotebookNode
 
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
+INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
+"""What else a graded submission may be: some of its cells had to be restored, or nothing could be run."""
 
 STOPPED = "Stopped"
 """The name of the error that a cell shows that had to be stopped."""

@@ -373,16 +373,7 @@ def differences(
     known = {student: people[student].canvas if student in people else "" for student in wanted}
     numbers = {student: number or number_in_id(student) for student, number in known.items()}
     see_that_nobody_shares("Canvas", numbers)
-    assignment = canvas.assignment()
-    if assignment.points != lab.points:
-        most = "no" if assignment.points is None else f"{assignment.points:g}"
-        raise GraderError(
-            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
-        )
-    if assignment.kind in ("pass_fail", "not_graded"):
-        raise GraderError(
-            f"In Canvas, {assignment.name!r} is not graded in points. Choose *Points* under *Display Grade as*."
-        )
+    _see_that_it_counts_as(canvas.assignment(), lab)
     entries = canvas.submissions()
     found: list[Difference] = []
     left: dict[str, list[str]] = {}
@@ -401,6 +392,22 @@ def differences(
     anew = handed_in_anew(lab, results)
     ungraded = in_words(lab.name, stand)
     return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes]
+
+
+def _see_that_it_counts_as(assignment: Assignment, lab: Lab) -> None:
+    """
+    Raises:
+        GraderError: Canvas's assignment does not count points as the lab does.
+    """
+    if assignment.points != lab.points:
+        most = "no" if assignment.points is None else f"{assignment.points:g}"
+        raise GraderError(
+            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
+        )
+    if assignment.kind in ("pass_fail", "not_graded"):
+        raise GraderError(
+            f"In Canvas, {assignment.name!r} is not graded in points. Choose *Points* under *Display Grade as*."
+        )
 
 
 def send(canvas: Canvas, found: Sequence[Difference]) -> list[str]:

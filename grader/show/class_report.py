@@ -1,157 +1,36 @@
-"""How a class did in a lab, on one page, for whoever teaches it next week.
-
-Scores, exercise by exercise, common misconceptions, and who needs help. Everything comes from the
-gradebook, so points given by hand count as well.
+"""How a class did in a lab, on one page, for whoever teaches it next week: the facts are from :mod:`grader.show.class_facts`, and here they
+become sentences, a page and a table.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import shlex
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 
 from course_utils.display import inline
-from grader.book.gradebook import Gradebook, Result, students_of
-from grader.book.requests import Request
-from grader.book.statuses import Marks, by_student
-from grader.course import Course, make_private
+from grader.book.gradebook import Gradebook, students_of
+from grader.book.results import Result
+from grader.book.statuses import by_student
 from grader.errors import GraderError
-from grader.grade.work import UNREADABLE, WORKING
-from grader.people.students import student_id
-from grader.receive.refused import Refused, refused
-from grader.reference.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
-from grader.show.export import write_csv
+from grader.receive.refused import refused
+from grader.reference.lab import Lab
+from grader.show.class_facts import FEW, Analysis, analyse, given_in, names_of_cells, with_working
+from grader.show.pages import (
+    FIRST,
+    default_page,
+    in_short,
+    lateness,
+    percent,
+    title_of,
+    whom_first,
+    write_page,
+)
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings
-
-FEW = 8
-"""With fewer submissions than this, a correlation says nothing."""
-NEEDS_HELP_BELOW = 0.5
-"""Share of the points."""
-MANY_MISCONCEPTIONS = 3
-TALK_TO = 5
-"""Of those who may need help, so many are named in the sentences at the top: more than anybody talks to in a week is no list to act on."""
-FIRST = 15
-"""Of a long list, so many rows are open; the rest is folded."""
-ENDED = {
-    CRASHED: "crashed",
-    TIMED_OUT: "timed out",
-    OUT_OF_MEMORY: "ran out of memory",
-    UNREADABLE: "could not be read",
-}
-"""What a submission did of which not everything was seen, by the state that it ended in."""
-
-
-@dataclass(frozen=True)
-class ExerciseFacts:
-    """How a class did in one exercise or written answer.
-
-    Attributes:
-        solved: share of the submissions with full points for it; those that wait for a human to grade it are left out. None if
-            all wait.
-        mean: mean share of its points, of the same submissions: how easy it was.
-        not_begun: share of the submissions that left it as it was released.
-        discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
-            correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
-        waiting: number of submissions in which it is waiting for a human to grade it.
-        given: number of submissions in which it is right given a mistake in an earlier exercise.
-        working: number of submissions in which it is right with a working earlier exercise, which their own is not.
-        asked: number of open requests to look at it again.
-    """
-
-    name: str
-    points: float
-    solved: float | None
-    mean: float | None
-    not_begun: float
-    discrimination: float | None
-    waiting: int
-    given: int
-    working: int
-    asked: int
-
-
-@dataclass(frozen=True)
-class HeldMisconception:
-    """A misconception, and who holds it."""
-
-    exercise: str
-    title: str
-    hint: str
-    students: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class NeedsHelp:
-    """A student to talk to, why, and what to begin with."""
-
-    student: str
-    score: float | None
-    reasons: tuple[str, ...]
-    say: str = ""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """All facts of the page.
-
-    Attributes:
-        ungraded: students whose submissions were collected and are not graded yet.
-        missing: students on the roster (in the gradebook, if there is none) of whom nothing was collected.
-        names: student -> first and last name, where the gradebook knows them.
-        requests: open ones.
-        anew: students whose scores are those of earlier work than what lies there now.
-        sections: student -> section, of those on the roster.
-        refused: files that were refused when work was last collected, and why: nobody knows whose they are.
-    """
-
-    points: float
-    points_of_cells: Mapping[str, float]
-    results: tuple[Result, ...]
-    exercises: tuple[ExerciseFacts, ...]
-    misconceptions: tuple[HeldMisconception, ...]
-    needs_help: tuple[NeedsHelp, ...]
-    ungraded: tuple[str, ...]
-    missing: tuple[str, ...]
-    deadline: datetime | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    requests: tuple[Request, ...] = ()
-    anew: tuple[str, ...] = ()
-    sections: Mapping[str, str] = field(default_factory=dict)
-    refused: tuple[Refused, ...] = ()
-
-    def called(self, student: str) -> str:
-        """What to call a student on the page: the name with the id, or the id alone."""
-        name = self.names.get(student)
-        return f"{name} ({student})" if name and name != student else student
-
-    def notes(self, result: Result) -> list[str]:
-        """What there is to know about a submission."""
-        anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
-        late = (
-            [f"{result.marked_late} marks it as late; by how much is not known."]
-            if result.marked_late
-            else []
-        )
-        decided = [f"Decided: {result.marks}."] if str(result.marks) else []
-        return [*decided, *anew, *late, *(result.marker.notes if result.marker else ())]
-
-    @property
-    def ended(self) -> list[Result]:
-        """Those that could not be read, or did not run to their end: not all of their work was seen, so they are not among the *graded*."""
-        return [result for result in self.results if result.marker and result.marker.state in ENDED]
-
-    @property
-    def shares(self) -> list[float]:
-        """Each submission's share of the points, see :func:`share_of`."""
-        return [share_of(result, self.points_of_cells) for result in self.results]
 
 
 def write_report(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
@@ -199,236 +78,6 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     return page, table
 
 
-def default_page(course: Course, name: str, section: str | None = None) -> Path:
-    """Where a report is written if nothing else is said."""
-    return course.grading / "reports" / f"{name}{f'-{student_id(section)}' if section else ''}.html"
-
-
-def write_page(
-    page: Path, html: str, rows: list[list[str]], more: Mapping[str, list[list[str]]] | None = None
-) -> tuple[Path, ...]:
-    """Writes a page and its tables next to it. Returns the tables' paths.
-
-    Args:
-        more: what the name of another table ends in -> its rows.
-
-    Raises:
-        GraderError: they cannot be written.
-    """
-    if not page.name or page.is_dir():
-        raise GraderError(f"--out names the page, and {page} is a folder: add a name that ends in .html.")
-    table = page.with_suffix(".csv")
-    if table == page:
-        raise GraderError(f"--out names the page, and {page} is the table next to it: end the name in .html.")
-    tables = {table: rows}
-    tables |= {table.with_stem(f"{table.stem}-{name}"): found for name, found in (more or {}).items()}
-    try:
-        make_private(page.parent)
-        page.write_text(html, "utf-8")
-        for file, found in tables.items():
-            write_csv(file, found)
-    except OSError as error:
-        raise GraderError(
-            f"{page} cannot be written: {error.strerror}. Choose another file with --out."
-        ) from None
-    return tuple(tables)
-
-
-# ---------------------------------------------------------------------------------- facts
-
-
-def analyse(
-    lab: Lab,
-    results: Sequence[Result],
-    students: Sequence[str],
-    deadline: datetime | None = None,
-    collected: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
-    requests: Sequence[Request] = (),
-    anew: Sequence[str] = (),
-    sections: Mapping[str, str] | None = None,
-    refused: Sequence[Refused] = (),
-    marks: Mapping[str, Marks] | None = None,
-) -> Analysis:
-    """The facts about a class's results.
-
-    Args:
-        results: those of everybody who was graded; at least one.
-        students: all students in the gradebook.
-        collected: everybody of whom a submission was collected, graded or not.
-        names: student -> first and last name, where known.
-        requests: to look again, open and decided.
-        anew: students who have handed in anew since they were graded.
-        sections: student -> section, where known.
-        refused: files that are in no student's folder, and why.
-        marks: student -> what was decided about this student in the lab.
-    """
-    open_requests = tuple(each for each in requests if not each.decided)
-    cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
-    return Analysis(
-        lab.points,
-        lab.points_of_cells,
-        tuple(results),
-        tuple(
-            _exercise(cells[cell], cell, points, results, sum(each.cell == cell for each in open_requests))
-            for cell, points in lab.points_of_cells.items()
-        ),
-        tuple(_misconceptions(lab, results)),
-        tuple(_who_needs_help(lab, cells, results)),
-        tuple(student for student, each in stand.items() if each is Standing.COLLECTED),
-        tuple(student for student, each in stand.items() if each is Standing.NOT_HANDED_IN),
-        deadline,
-        names or {},
-        open_requests,
-        tuple(anew),
-        sections or {},
-        tuple(refused),
-    )
-
-
-def share_of(result: Result, points: Mapping[str, float]) -> float:
-    """A submission's share of the points, without those that a human still has to give.
-
-    Args:
-        points: graded cell -> its points.
-    """
-    most = sum(points.values()) - sum(points.get(cell, 0.0) for cell in result.waiting)
-    return result.score / most if most > 0 else 0.0
-
-
-def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
-    given = [result for result in results if cell not in result.waiting]
-    earned = [result.points.get(cell) or 0.0 for result in given]
-    rest = [result.earned - own for result, own in zip(given, earned, strict=True)]
-    return ExerciseFacts(
-        name,
-        points,
-        solved=_share(own >= points - 0.005 for own in earned) if given else None,
-        mean=(statistics.fmean(earned) / points if points else 0.0) if given else None,
-        not_begun=_share(name in result.untouched for result in results),
-        discrimination=_correlation(earned, rest),
-        waiting=len(results) - len(given),
-        given=sum(name in _given(result) for result in results),
-        working=sum(name in _with_working(result) for result in results),
-        asked=asked,
-    )
-
-
-def _given(result: Result) -> dict[str, str]:
-    """Exercises that are right given a mistake in an earlier one -> the names of the earlier ones."""
-    return {name: earlier for name, earlier in _follows(result) if not earlier.startswith(WORKING)}
-
-
-def _with_working(result: Result) -> dict[str, str]:
-    """Exercises that are right with working earlier ones in the place of the learner's -> the names of the earlier ones."""
-    return {
-        name: earlier.removeprefix(WORKING)
-        for name, earlier in _follows(result)
-        if earlier.startswith(WORKING)
-    }
-
-
-def _follows(result: Result) -> list[tuple[str, str]]:
-    """What :attr:`grader.grade.work.Record.given` says."""
-    parts = (text.partition(": ") for text in (result.marker.given if result.marker else ()))
-    return [(name, earlier) for name, _, earlier in parts]
-
-
-def names_of_cells(lab: Lab) -> dict[str, str]:
-    """Graded cell -> the name of its exercise; for a written answer, its own name."""
-    graded = (cell for cell in lab.release().cells if nbgrader_of(cell).get("grade"))
-    return {
-        nbgrader_of(cell)["grade_id"]: (checked_exercise(cell) or nbgrader_of(cell)["grade_id"]).rpartition(
-            "."
-        )[2]
-        for cell in graded
-    }
-
-
-def _share(truths) -> float:
-    return statistics.fmean(map(float, truths))
-
-
-def _correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    if len(xs) < FEW or len({round(x, 9) for x in xs}) == 1 or len({round(y, 9) for y in ys}) == 1:
-        return None
-    return statistics.correlation(xs, ys)
-
-
-def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconception]:
-    known = {
-        (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
-    }
-    held: dict[tuple[str, str], list[str]] = {}
-    for result in results:
-        for text in result.marker.recognised if result.marker else ():
-            exercise, _, name = text.partition(": ")
-            held.setdefault((exercise, name), []).append(result.student)
-    found = []
-    for (exercise, name), who in held.items():
-        entry = known.get((exercise, name))
-        found.append(
-            HeldMisconception(
-                exercise, entry.title if entry else name, entry.hint if entry else "", tuple(who)
-            )
-        )
-    return sorted(found, key=lambda each: (-len(each.students), each.exercise, each.title))
-
-
-def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result]) -> list[NeedsHelp]:
-    found = []
-    for result in results:
-        reasons = []
-        if result.marker and result.marker.state in ENDED:
-            reasons.append(f"the submission {ENDED[result.marker.state]}")
-        at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
-        if all(name in result.untouched for name in names.values()):
-            reasons.append("nothing was attempted")
-        elif result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
-            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
-        count = len(result.marker.recognised) if result.marker else 0
-        if count >= MANY_MISCONCEPTIONS:
-            reasons.append(f"{count} misconceptions at once")
-        if reasons:
-            found.append(
-                NeedsHelp(result.student, result.score, tuple(reasons), _to_begin_with(lab, names, result))
-            )
-    return sorted(found, key=lambda one: (one.score or 0.0, one.student))
-
-
-def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
-    """What to talk about first with whoever has this result: what ended the run, else the first exercise without full points, with what
-    was recognised there.
-    """
-    state = result.marker.state if result.marker else ""
-    if state in ENDED:
-        return f"Run `grader doctor` on the file, and look together at why it {ENDED[state]}."
-    lost = (
-        cell
-        for cell, points in result.points.items()
-        if cell in names and points is not None and points < lab.points_of_cells[cell] - 0.005
-    )
-    first = min(lost, key=list(names).index, default=None)
-    if first is None:
-        return ""
-    name = names[first]
-    if name in result.untouched:
-        return f"Ask how far they read. `{name}` is the first exercise that is not begun."
-    known = {
-        (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
-    }
-    for text in result.marker.recognised if result.marker else ():
-        exercise, _, which = text.partition(": ")
-        if exercise == name and (entry := known.get((exercise, which))):
-            return f"Begin with `{name}`: {entry.title} Ask them to explain this: {entry.hint}"
-    return (
-        f"Begin with `{name}`, the first that is not right: ask what it should return, and for which input."
-    )
-
-
-# ---------------------------------------------------------------------------------- the page
-
-
 def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
     """The page, as one self-contained file.
 
@@ -466,16 +115,6 @@ def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
     )
 
 
-def title_of(lab: Lab, section: str | None = None) -> str:
-    """What pages about a lab are called."""
-    return f"Lab {lab.name[:2]}: {lab.settings['title']}{f' ({section})' if section else ''}"
-
-
-def percent(share: float) -> str:
-    """A share (0 to 1) as a percentage."""
-    return f"{100 * share:.0f} %"
-
-
 def summary(found: Analysis) -> list[str]:
     """What to know if you read nothing else."""
     shares = found.shares
@@ -493,8 +132,8 @@ def summary(found: Analysis) -> list[str]:
             f"The most common misconception ({len(most.students)}), in `{most.exercise}`: {most.title}"
         )
     for named, words in (
-        (_given, "right given an earlier mistake"),
-        (_with_working, "right with a working earlier exercise in the place of their own"),
+        (given_in, "right given an earlier mistake"),
+        (with_working, "right with a working earlier exercise in the place of their own"),
     ):
         if counts := [count for result in found.results if (count := len(named(result)))]:
             count, students = sum(counts), len(counts)
@@ -516,25 +155,6 @@ def summary(found: Analysis) -> list[str]:
             else "1 written answer is waiting to be graded by hand. Percentages are of the points without it."
         )
     return lines
-
-
-def whom_first(students: Sequence[str]) -> str:
-    """A sentence about whom to talk to first, of those who may need help (the worst first)."""
-    first, more = ", ".join(students[:TALK_TO]), len(students) - TALK_TO
-    stand = "stands" if more == 1 else "stand"
-    return f"Talk first to {first}{f'; {more} more {stand} out' if more > 0 else ''}. What to begin with is in the list below."
-
-
-def in_short(requests: Sequence[Request], lab: str = "", section: str | None = None) -> list[str]:
-    """How many open requests there are, and the command that lists them; no sentence if there are none."""
-    if not requests:
-        return []
-    oldest = min(each.asked for each in requests)
-    command = ["grader", "requests", *([lab] if lab else []), *(["--section", section] if section else [])]
-    s, the, them = ("s", "the oldest ", "them") if len(requests) > 1 else ("", "", "it")
-    return [
-        f"{len(requests)} open request{s} to look again, {the}of {oldest:%Y-%m-%d}: `{shlex.join(command)}` lists {them}."
-    ]
 
 
 def _bins(shares: Sequence[float]) -> list[int]:
@@ -570,20 +190,6 @@ def histogram(shares: Sequence[float]) -> bytes:
     return file.getvalue()
 
 
-def lateness(late: timedelta) -> str:
-    """How late something was, in words; empty if it was not late."""
-    if not late:
-        return ""
-    hours = late.total_seconds() / 3600
-    return (
-        f"{hours / 24:.1f} days"
-        if hours >= 48
-        else f"{hours:.1f} hours"
-        if hours >= 1
-        else "less than an hour"
-    )
-
-
 def _counted(words: Sequence[str]) -> Mapping[str, int]:
     return {word: words.count(word) for word in sorted(set(words))}
 
@@ -604,35 +210,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
         *names.values(),
     ]
     rows = [[*header, "misconceptions", "right given an earlier mistake", "notes"]]
-    for result in found.results:
-        given = (result.points.get(cell) for cell in names)
-        rows.append(
-            [
-                result.student,
-                found.names.get(result.student, ""),
-                found.sections.get(result.student, ""),
-                result.marker.state if result.marker else "",
-                result.submitted.isoformat(" ", "minutes") if result.submitted else "",
-                "not known"
-                if result.marked_late
-                else f"{result.late.total_seconds() / 3600:.1f}"
-                if result.late
-                else "",
-                f"{result.penalty:g}" if result.penalty else "",
-                f"{result.score:g}",
-                f"{found.points:g}",
-                *("" if points is None else f"{points:g}" for points in given),
-                "; ".join(result.marker.recognised) if result.marker else "",
-                "; ".join(
-                    [f"{name} (given {earlier})" for name, earlier in _given(result).items()]
-                    + [
-                        f"{name} (with a working {earlier})"
-                        for name, earlier in _with_working(result).items()
-                    ]
-                ),
-                " ".join(found.notes(result)),
-            ]
-        )
+    rows += [_row(found, names, result) for result in found.results]
     for students, state in (
         (found.ungraded, Standing.COLLECTED),
         (found.missing, Standing.NOT_HANDED_IN),
@@ -641,3 +219,30 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
             who = [student, found.names.get(student, ""), found.sections.get(student, "")]
             rows.append([*who, state, *[""] * len(rows[0][4:])])
     return rows
+
+
+def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
+    """The row of somebody who was graded.
+
+    Args:
+        names: the graded cells, in the order of the columns.
+    """
+    hours = f"{result.late.total_seconds() / 3600:.1f}" if result.late else ""
+    given = (result.points.get(cell) for cell in names)
+    follows = [f"{name} (given {earlier})" for name, earlier in given_in(result).items()]
+    follows += [f"{name} (with a working {earlier})" for name, earlier in with_working(result).items()]
+    return [
+        result.student,
+        found.names.get(result.student, ""),
+        found.sections.get(result.student, ""),
+        result.marker.state if result.marker else "",
+        result.submitted.isoformat(" ", "minutes") if result.submitted else "",
+        "not known" if result.marked_late else hours,
+        f"{result.penalty:g}" if result.penalty else "",
+        f"{result.score:g}",
+        f"{found.points:g}",
+        *("" if points is None else f"{points:g}" for points in given),
+        "; ".join(result.marker.recognised) if result.marker else "",
+        "; ".join(follows),
+        " ".join(found.notes(result)),
+    ]

@@ -18,8 +18,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
+from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
@@ -52,17 +53,7 @@ def export(
             cannot be written.
     """
     chosen = [Lab.load(course, name) for name in labs]
-    if form not in ("csv", "canvas", "moodle"):
-        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv, research.")
-    if form == "moodle" and len(chosen) != 1:
-        raise GraderError(
-            "A Moodle worksheet covers one assignment: name one lab, as in "
-            "`grader export 02_self_attention --format moodle`."
-        )
-    if form == "csv" and chosen:
-        raise GraderError(
-            "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
-        )
+    _see_that_it_fits(form, len(chosen))
     try:
         with Gradebook.open(course) as gradebook:
             every = chosen or [Lab.load(course, name) for name in course.labs()]
@@ -89,12 +80,10 @@ def export(
             whose = "" if among is None else " of this section"
             raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
         if form == "canvas":
-            people |= {
-                student: Person(student) for who in there.values() for student in who if student not in people
-            }
-            people |= {
-                student: Person(student) for who in marks.values() for student in who if student not in people
-            }
+            unknown = {
+                student for who in (*there.values(), *marks.values()) for student in who
+            } - people.keys()
+            people |= {student: Person(student) for student in sorted(unknown)}
             return [*outdated, *notes, *_canvas(course, scores, stand, people, file)]
         name = chosen[0].name
         return [*outdated, *notes, *_moodle(chosen[0], scores[name], stand[name], people, file)]
@@ -102,6 +91,24 @@ def export(
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
+
+
+def _see_that_it_fits(form: str, labs: int) -> None:
+    """
+    Raises:
+        GraderError: there is no such format, or it is not one of so many labs.
+    """
+    if form not in ("csv", "canvas", "moodle"):
+        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv, research.")
+    if form == "moodle" and labs != 1:
+        raise GraderError(
+            "A Moodle worksheet covers one assignment: name one lab, as in "
+            "`grader export 02_self_attention --format moodle`."
+        )
+    if form == "csv" and labs:
+        raise GraderError(
+            "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
+        )
 
 
 def _among(students: Collection[str], among: Collection[str] | None) -> frozenset[str]:

@@ -25,8 +25,9 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution, is_task
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.readings import Readings
+from grader.book.results import Result
 from grader.book.rubric import Line
 from grader.course import Course, make_private
 from grader.errors import NO_ROOM, GraderError

@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.grades import CENT, Final, InLab, final
+from grader.book.results import Result
 from grader.book.rules import Rules
 from grader.book.statuses import NONE, Marks, by_student
 from grader.core_path import pieces

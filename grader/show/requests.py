@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 import nbformat
 from nbformat import NotebookNode
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.requests import Request, exercises_in
+from grader.book.results import Result
 from grader.course import Course
 from grader.receive.regrade import legible
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of

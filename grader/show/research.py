@@ -12,12 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.book.statuses import by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.reference.lab import Lab
-from grader.show.class_report import names_of_cells
+from grader.show.class_facts import names_of_cells
 from grader.show.export import write_csv
 from grader.show.standing import Standing, collected, graded, standings
 

@@ -20,7 +20,8 @@ import jinja2
 import nbformat
 
 from course_utils.checking.given import all_earlier
-from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.gradebook import Gradebook, students_of
+from grader.book.results import Result
 from grader.files import find_notebook
 from grader.grade.autograde import submissions
 from grader.grade.results import FACTS, MAX_SOURCE
@@ -29,8 +30,8 @@ from grader.receive.beside import in_folder
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.reference.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
-from grader.show.class_report import FIRST, default_page, percent, title_of, write_page
 from grader.show.fingerprints import all_hashes, fingerprints, names_in, tokens_of
+from grader.show.pages import FIRST, default_page, percent, title_of, write_page
 
 COMMON_SHARE, COMMON_FROM, COMMON_TO = 0.1, 4, 20
 """What more than this share of the class have in common is left out; but never what only ``COMMON_FROM`` have, and always what more than

@@ -8,14 +8,15 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
 from grader.grade.resume import fingerprint_of_submission
-from grader.grade.work import UNREADABLE
 from grader.people.roster import NotSure, Roster, in_section
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
+from grader.run.states import UNREADABLE
 
 
 class Standing(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,25 +16,16 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
-from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.gradebook import Gradebook, students_of
 from grader.book.requests import Request
+from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_report import (
-    ENDED,
-    FIRST,
-    NEEDS_HELP_BELOW,
-    default_page,
-    in_short,
-    percent,
-    share_of,
-    title_of,
-    whom_first,
-    write_page,
-)
+from grader.show.class_facts import ENDED, NEEDS_HELP_BELOW, share_of
+from grader.show.pages import FIRST, default_page, in_short, percent, title_of, whom_first, write_page
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
 
 _MANY_MISSING = 2
@@ -260,12 +251,7 @@ def analyse(
     """
     of_lab = {lab.name: {one.student: one for one in found} for lab, found in results}
     decided = {lab.name: (marks or {}).get(lab.name, {}) for lab, _ in results}
-    shares: dict[str, dict[str, float]] = {}
-    for lab, found in results:
-        zero = {student: 0.0 for student, each in decided[lab.name].items() if each.zeroed}
-        earned = {one.student: share_of(one, lab.points_of_cells) for one in found} | zero
-        excused = {student for student, each in decided[lab.name].items() if each.excused}
-        shares[lab.name] = {student: share for student, share in earned.items() if student not in excused}
+    shares = {lab.name: _shares(lab, found, decided[lab.name]) for lab, found in results}
     everybody = {*expected, *(student for those in shares.values() for student in those)}
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
@@ -287,50 +273,71 @@ def analyse(
         )
         for student in everybody
     ]
-    graded_here = {
-        lab.name: {each.student for each in students if each.states[place] is Standing.GRADED}
-        for place, (lab, _) in enumerate(results)
-    }
-    ended = {
-        lab.name: sum(
-            bool(one.marker) and one.marker.state in ENDED and one.student in graded_here[lab.name]
-            for one in found
-        )
-        for lab, found in results
-    }
     facts = [
-        LabFacts(
-            lab.name,
-            title_of(lab),
-            sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students)
-            - ended[lab.name],
-            sum(each.waiting[place] for each in students),
-            sum(
-                each.student in expected and each.states[place] is Standing.NOT_HANDED_IN for each in students
-            ),
-            statistics.fmean(shares[lab.name].values()) if shares[lab.name] else None,
-            (anew or {}).get(lab.name, 0),
-            sum(each.states[place] is Standing.UNREADABLE for each in students),
-            sum(each.states[place] is Standing.EXCUSED for each in students),
-            ended[lab.name],
-        )
+        _lab_facts(lab, found, place, students, shares[lab.name], (anew or {}).get(lab.name, 0))
         for place, (lab, found) in enumerate(results)
     ]
-    lasting = [_lasting(title, labs, results) for title, labs in held.items()]
+    return Term(
+        tuple(facts),
+        tuple(students),
+        tuple(_all_lasting(held, results)),
+        people,
+        tuple(each for each in requests if not each.decided),
+        {entry.title: entry.hint for lab, _ in results for of in lab.misconceptions.values() for entry in of},
+    )
+
+
+def _shares(lab: Lab, results: Iterable[Result], decided: Mapping[str, Marks]) -> dict[str, float]:
+    """Student -> share of a lab's points, of everybody who is not excused."""
+    zero = {student: 0.0 for student, each in decided.items() if each.zeroed}
+    earned = {one.student: share_of(one, lab.points_of_cells) for one in results} | zero
+    excused = {student for student, each in decided.items() if each.excused}
+    return {student: share for student, share in earned.items() if student not in excused}
+
+
+def _lab_facts(
+    lab: Lab,
+    results: Iterable[Result],
+    place: int,
+    students: Sequence[StudentFacts],
+    shares: Mapping[str, float],
+    anew: int,
+) -> LabFacts:
+    """How a lab went.
+
+    Args:
+        place: of the lab among all labs.
+    """
+    graded_here = {each.student for each in students if each.states[place] is Standing.GRADED}
+    ended = sum(
+        bool(one.marker) and one.marker.state in ENDED and one.student in graded_here for one in results
+    )
+    return LabFacts(
+        lab.name,
+        title_of(lab),
+        sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students) - ended,
+        sum(each.waiting[place] for each in students),
+        sum(each.expected and each.states[place] is Standing.NOT_HANDED_IN for each in students),
+        statistics.fmean(shares.values()) if shares else None,
+        anew,
+        sum(each.states[place] is Standing.UNREADABLE for each in students),
+        sum(each.states[place] is Standing.EXCUSED for each in students),
+        ended,
+    )
+
+
+def _all_lasting(
+    held: Mapping[str, Mapping[str, set[str]]], results: Sequence[tuple[Lab, Sequence[Result]]]
+) -> list[Lasting]:
+    """All misconceptions of a term, those that stay the longest first."""
     places = {lab.name: place for place, (lab, _) in enumerate(results)}
 
     def duration(one: Lasting) -> int:
         return places[one.longest[1]] - places[one.longest[0]] if one.longest else 0
 
-    lasting.sort(key=lambda one: (-duration(one), -one.held_so_long, -one.again, -one.students, one.title))
-    return Term(
-        tuple(facts),
-        tuple(students),
-        tuple(lasting),
-        people,
-        tuple(each for each in requests if not each.decided),
-        {entry.title: entry.hint for lab, _ in results for of in lab.misconceptions.values() for entry in of},
-    )
+    found = [_lasting(title, labs, results) for title, labs in held.items()]
+    found.sort(key=lambda one: (-duration(one), -one.held_so_long, -one.again, -one.students, one.title))
+    return found
 
 
 def _titles(lab: Lab) -> dict[tuple[str, str], str]:

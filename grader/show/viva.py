@@ -21,7 +21,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from course_utils.display import inline
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
+from grader.book.results import Result
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.files import TIMESTAMP, find_notebook
@@ -33,7 +34,7 @@ from grader.receive.rebuild import rebuild
 from grader.receive.store import folders_of
 from grader.reference.lab import Lab, checked_exercise, copy_of, is_learners, is_solution, nbgrader_of
 from grader.run.states import Runner
-from grader.show.class_report import title_of
+from grader.show.pages import title_of
 
 QUESTIONS = 6
 _SECONDS = 20

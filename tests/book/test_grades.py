@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.book.gradebook import Result
 from grader.book.grades import InLab, apportioned, final
 from grader.book.late_days import DAY, Work, spent
+from grader.book.results import Result
 from grader.book.rules import Category, Rules, default, parsed
 from grader.book.statuses import Kind, Marks, Status, see_that_the_lab_fits, understood
 from grader.errors import GraderError

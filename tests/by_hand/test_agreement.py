@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.book.readings import Mark
+from grader.book.answers import Mark
 from grader.book.rubric import Question, RubricItem
 from grader.by_hand.agreement import POINTS, Pair, agreement, kappa, weighted_kappa
 

@@ -21,8 +21,9 @@ from playwright.sync_api import sync_playwright
 from project import ROOT
 from written import answer_of, graded, written_lab
 
+from grader.book.answers import DECISION, FIRST, SECOND
 from grader.book.gradebook import Gradebook
-from grader.book.readings import DECISION, FIRST, SECOND, Readings, Settings
+from grader.book.readings import Readings, Settings
 from grader.reference.lab import Lab
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -18,9 +18,10 @@ from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
+from grader.book.answers import DECISION, FIRST, SECOND
 from grader.book.gradebook import Gradebook
 from grader.book.points import digest
-from grader.book.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
+from grader.book.readings import HELD, Readings, Settings
 from grader.by_hand.agreement import pairs
 from grader.cli import app
 from grader.commands.terminal import console

@@ -5,8 +5,8 @@ from __future__ import annotations
 import nbformat
 from classroom import START, KernelFree, new_course, with_gradebook
 
+from grader.book.answers import Mark
 from grader.book.gradebook import Gradebook
-from grader.book.readings import Mark
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in, solved
 from grader.people.roster import Person

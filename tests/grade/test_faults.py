@@ -185,9 +185,9 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
     """SQLite's own message for a full disk, by its own limit of pages."""
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
-    from grader.book import gradebook
+    from grader.book import scores
 
-    original = gradebook._page
+    original = scores._page
 
     def without_room(db, *arguments):
         db.exec_driver_sql("PRAGMA max_page_count = 1")
@@ -195,7 +195,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
         return original(db, *arguments)
 
     with monkeypatch.context() as patched, pytest.raises(GraderError) as error:
-        patched.setattr("grader.book.gradebook._page", without_room)
+        patched.setattr("grader.book.scores._page", without_room)
         list(stream)
     assert "full. The disk is full: free some space" in str(error.value)
     goes_on(lab, runner, 1)

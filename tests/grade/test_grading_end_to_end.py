@@ -283,7 +283,7 @@ def test_one_submission_is_one_transaction(course, monkeypatch):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", lab.release())
     monkeypatch.setattr(
-        "grader.book.gradebook._enter_comments", lambda *_: 1 / 0
+        "grader.book.scores._enter_comments", lambda *_: 1 / 0
     )  # fails after the grades are set
     assert graded(lab, Canned())["ada"].score is None
     with book_of(course) as book:

@@ -284,6 +284,7 @@ def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(la
         "receive/names",
         "grade/autograde",
         "book/gradebook",
+        "book/scores",
         "grade/pool",
     )
     names += ("show/class_report", "show/export", "show/feedback", "show/feedback_page", "handout/gradescope")
@@ -380,10 +381,10 @@ def test_a_run_that_is_left_in_the_middle_is_gone_on_with(lab, runner):
     "point",
     [
         "grader.grade.autograde._write_notebook",
-        "grader.book.gradebook._page",
-        "grader.book.gradebook._enter_scores",
-        "grader.book.gradebook._enter_comments",
-        "grader.book.gradebook._remember",
+        "grader.book.scores._page",
+        "grader.book.scores._enter_scores",
+        "grader.book.scores._enter_comments",
+        "grader.book.scores._remember",
     ],
 )
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])

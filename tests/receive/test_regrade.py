@@ -7,8 +7,8 @@ from classroom import START, new_course
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from grader.book.gradebook import Submission
 from grader.book.requests import Asked
+from grader.book.results import Submission
 from grader.course import Course
 from grader.files import Unreadable
 from grader.receive.regrade import MAX_FILE, MAX_WORDS, Desk, blank, is_request, legible

@@ -21,8 +21,9 @@ from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
 from grader.book import log
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.requests import MAX_REQUESTS, Request
+from grader.book.results import Result
 from grader.cli import app
 from grader.commands.terminal import console
 from grader.files import SECRET, TIMESTAMP

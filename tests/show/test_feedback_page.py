@@ -11,7 +11,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from grader.course import Course
 from grader.grade.results import FACTS
-from grader.grade.work import UNREADABLE
+from grader.run.states import UNREADABLE
 from grader.show.feedback_page import MAX_FORMULA, FeedbackPage, as_html, typeset
 
 CODE = "0123456789abcdef" * 2

@@ -15,27 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.book.requests import Request
+from grader.book.results import Result
 from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_report import (
-    FIRST,
-    analyse,
-    as_html,
-    as_rows,
-    histogram,
-    in_words,
-    lateness,
-    summary,
-    write_page,
-    write_report,
-)
+from grader.show.class_facts import analyse
+from grader.show.class_report import as_html, as_rows, histogram, in_words, summary, write_report
+from grader.show.pages import FIRST, lateness, write_page
 
 
 @pytest.fixture(scope="module")

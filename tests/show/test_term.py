@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.book.gradebook import Gradebook, Result
+from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
+from grader.book.results import Result
 from grader.cli import app
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_report import FIRST
+from grader.show.pages import FIRST
 from grader.show.standing import Standing
 from grader.show.term import (
     StudentFacts,

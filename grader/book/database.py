@@ -1,0 +1,129 @@
+"""nbgrader's gradebook.db while it is open: that it is the right file, that changes are made together or not at all, and that the next command
+knows what it is in the end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from shlex import quote
+from typing import Self
+
+from nbgrader.api import Gradebook as NbgraderGradebook
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from grader.book import file as gradebook_file
+from grader.book import log
+from grader.book import state as gradebook_state
+from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
+from grader.book.requests import REQUESTS
+from grader.book.rules import RULES
+from grader.book.statuses import STATUSES
+from grader.book.tables import bring_up_to_date
+from grader.course import Course, CourseError
+
+_NOTE_SECONDS = 60
+"""So often a command that enters many submissions notes what the gradebook is: it may be killed."""
+
+
+class Database:
+    """A gradebook that is open. What is in it is known by the classes made of this one; :class:`grader.book.gradebook.Gradebook`
+    is all of them.
+    """
+
+    def __init__(self, course: Course, book: NbgraderGradebook) -> None:
+        self.course = course
+        self._book = book
+        self._noted = time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def open(cls, course: Course, merging: bool = False) -> Iterator[Self]:
+        """
+        Args:
+            merging: two ids are being merged, and it is this that opens it.
+
+        Raises:
+            CourseError: the file cannot be read or written, which can also be raised later, while it is open; it is not the one that
+                was last used; or a merge of two ids has not been finished.
+        """
+        if not merging and (merge := gradebook_file.unfinished_merge(course)):
+            raise CourseError(
+                f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
+                f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
+            )
+        see_that_no_other_s_changes_are_undone(course)
+        usable = True
+        try:
+            with gradebook_file.opened(course) as book:
+                back_up(course)  # also what formgrader has entered, before anything else is
+                bring_up_to_date(book.engine)
+                for table in (REQUESTS, STATUSES, RULES):
+                    table.metadata.create_all(book.engine)
+                log.install(book.engine)
+                log.sign_sessions()
+                yield cls(course, book)
+        except CourseError:
+            usable = False
+            raise
+        finally:
+            if usable:
+                _leave_state(course)
+
+    @property
+    def engine(self) -> Engine:
+        """The database, to read from."""
+        return self._book.engine
+
+    @contextmanager
+    def transaction(self, who: str = "") -> Iterator[Connection]:
+        """Changes that are made together or not at all. Nobody else can write in the meantime.
+
+        Args:
+            who: makes them, if that is not the user of this process.
+
+        Raises:
+            CourseError: the gradebook cannot be written to now; nothing was written.
+        """
+        try:
+            with self.engine.begin() as connection, log.signed(connection, who):
+                yield connection
+        except DatabaseError as error:
+            if type(error) in (
+                DatabaseError,
+                OperationalError,
+            ):  # other errors are faults in what was to be entered
+                raise gradebook_file.unusable(self.course, str(error.orig)) from error
+            raise
+
+    def note_now_and_then(self) -> None:
+        """Notes what the gradebook is, unless that was done a short while ago."""
+        if time.monotonic() - self._noted > _NOTE_SECONDS:
+            self._noted = time.monotonic()
+            _leave_state(self.course)
+
+
+def _leave_state(course: Course) -> None:
+    """Notes what the gradebook is now, and keeps a copy, if anybody has changed it since the last time.
+
+    Raises:
+        CourseError: the gradebook is damaged.
+    """
+    if gradebook_state.is_unchanged(course):
+        return
+    was = gradebook_state.remembered(course)
+    try:
+        with gradebook_state.reading(course.gradebook) as db:
+            if was and not gradebook_state.has_state(db, was.last):
+                return  # another file was put in its place meanwhile: the next command says so
+            with db:
+                gradebook_state.leave_state(db)
+            gradebook_state.remember(course, gradebook_state.contents_of(db))
+        back_up(course)
+    except (sqlite3.OperationalError, OSError):
+        return  # held, read-only, or on a full disk: the last note is still true
+    except sqlite3.Error as error:
+        raise gradebook_file.unusable(course, str(error)) from error

@@ -1,0 +1,288 @@
+"""When work has to be handed in, who has more time, and what is deducted for being late: by deadlines and extensions, what was decided about
+students (:mod:`grader.book.statuses`), and the rules of the term (:mod:`grader.book.rules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy import Connection, Row, Update, bindparam, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from grader.book import late_days, log, rules, statuses
+from grader.book.results import Results, late_by
+from grader.book.rules import Rules
+from grader.book.statuses import Kind, Status
+from grader.book.tables import ASSIGNMENT, EXTENSIONS, MORE_TIME, PAGE, SUBMISSION
+from grader.errors import GraderError
+from grader.reference.lab import Lab
+
+
+class Deadlines(Results):
+    """How much time everybody has, and what lateness costs."""
+
+    def set_deadline(self, lab: Lab, deadline: datetime | None) -> None:
+        """Sets when a lab has to be handed in (UTC); None: at any time."""
+        self._book.update_or_create_assignment(lab.name, duedate=deadline)
+
+    def deadline(self, lab: Lab) -> datetime | None:
+        """When a lab has to be handed in (UTC); None: at any time."""
+        query = select(ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == lab.name)
+        with self.engine.connect() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def extend(self, lab: Lab, student: str, extension: timedelta, why: str = "") -> None:
+        """Gives a student more time for a lab than the others have; an extension of zero withdraws it."""
+        with self.transaction() as db:
+            log.give_reason(db, why)
+            _extend(db, lab.name, student, extension)
+        self._book.db.expire_all()
+
+    def extensions(self, lab: Lab) -> dict[str, timedelta]:
+        """Student -> how much more time this student was given for a lab."""
+        query = select(EXTENSIONS.c.student, EXTENSIONS.c.seconds).where(EXTENSIONS.c.assignment == lab.name)
+        with self.engine.connect() as connection:
+            return {row.student: timedelta(seconds=row.seconds) for row in connection.execute(query)}
+
+    def times(self, lab: Lab) -> dict[str, timedelta]:
+        """Student -> how much more time this student has for a lab, by an extension or an accommodation, before late days."""
+        given, the_rules = self.extensions(lab), self.rules()
+        for each in self.statuses(""):
+            more = the_rules.more_time(each)
+            given[each.student] = max(given.get(each.student, timedelta()), more)
+        return given
+
+    def statuses(self, lab: str | None = None, among: Collection[str] | None = None) -> list[Status]:
+        """What was decided about students beside points, sorted by student.
+
+        Args:
+            lab: only what is about this one alone; empty: only what is about all labs.
+            among: only of these students; None: of everybody.
+        """
+        with self.engine.connect() as connection:
+            return statuses.statuses_in(connection, lab, among)
+
+    def late_days(self) -> dict[tuple[str, str], int]:
+        """(student, lab) -> late days that are spent there."""
+        query = select(MORE_TIME).where(MORE_TIME.c.late_days > 0)
+        with self.engine.connect() as connection:
+            return {(row.student, row.assignment): row.late_days for row in connection.execute(query)}
+
+    def enter_statuses(self, given: Sequence[Status]) -> None:
+        """Enters statuses and extensions, all of them or none, and brings lateness up to date.
+
+        Raises:
+            GraderError: more late days would be spent than there are, or the course spends them automatically.
+        """
+        the_rules = self.rules()
+        with self.transaction() as db:
+            for each in given:
+                log.give_reason(db, each.reason)
+                if each.kind is Kind.EXTENSION:
+                    _extend(db, each.lab, each.student, timedelta(days=float(each.amount)))
+                else:
+                    statuses.enter(db, each)
+            _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
+        self._book.db.expire_all()
+        self._enter_lateness_after(given)
+
+    def withdraw_status(self, status: Status) -> bool:
+        """Takes a status or an extension back, with the reason of ``status``. Returns whether there was one."""
+        with self.transaction() as db:
+            log.give_reason(db, status.reason)
+            if status.kind is Kind.EXTENSION:
+                key = {"student": status.student, "assignment": status.lab}
+                there = db.execute(select(EXTENSIONS).filter_by(**key)).first() is not None
+                _extend(db, status.lab, status.student, timedelta())
+            else:
+                there = statuses.withdraw(db, status)
+        self._book.db.expire_all()
+        self._enter_lateness_after([status])
+        return there
+
+    def _enter_lateness_after(self, changed: Iterable[Status]) -> None:
+        """Brings lateness up to date where these statuses may have changed it."""
+        about = {each.lab for each in changed if each.kind in (Kind.TIME, Kind.LATE_DAYS, Kind.EXTENSION)}
+        for name in self.course.labs() if "" in about else sorted(about):
+            self.enter_lateness(Lab.load(self.course, name))
+
+    def rules(self) -> Rules:
+        """The rules of the term.
+
+        Raises:
+            GraderError: they name a lab that the course does not have any more.
+        """
+        with self.engine.connect() as connection:
+            text = rules.text_in(connection)
+        labs = self.course.labs()
+        return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
+
+    def enter_rules(self, text: str, file: str, why: str) -> None:
+        """Checks and enters the rules of the term, and brings lateness up to date.
+
+        Raises:
+            GraderError: they say something that no rule says. Nothing has changed.
+        """
+        new = rules.parsed(text, self.course.lab_named, self.course.labs(), file)
+        with self.transaction() as db:
+            _see_that_late_days_suffice(new, statuses.statuses_in(db))
+            log.give_reason(db, why)
+            rules.enter(db, text)
+        for name in self.course.labs():
+            self.enter_lateness(Lab.load(self.course, name))
+
+    def enter_lateness(self, lab: Lab) -> None:
+        """Brings extensions and late penalties of all graded submissions up to date, by the course's rule for lateness.
+
+        The rule is a plugin of nbgrader's, as ``nbgrader_config.py`` names and configures it; without one, nothing is
+        deducted. Where late days are spent automatically, other labs may change with this one.
+        """
+        rule = AssignLatePenalties(config=self.course.configuration())
+        rule.init_plugin()
+        others = self._enter_times(rule) - {lab.name}
+        for each in (lab, *(Lab.load(self.course, name) for name in sorted(others & {*self.course.labs()}))):
+            self._enter_penalties(each, rule)
+
+    def _enter_penalties(self, lab: Lab, rule: AssignLatePenalties) -> None:
+        page = (
+            update(PAGE)
+            .where(PAGE.c.id == bindparam("page"))
+            .values(late_submission_penalty=bindparam("off"))
+        )
+        pages = select(SUBMISSION.c.student_id, PAGE.c.id).join(PAGE, PAGE.c.assignment_id == SUBMISSION.c.id)
+        pages = pages.join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMISSION.c.assignment_id)
+        with self.transaction() as db:
+            page_of = dict(db.execute(pages.where(ASSIGNMENT.c.name == lab.name)).all())
+        changes = []
+        for result in self.results(lab):
+            off, full = None, result.earned
+            if result.late:
+                off = rule.plugin_inst.late_submission_penalty(
+                    result.student, full, result.late.total_seconds()
+                )
+            off = None if off is None else min(max(float(off), 0.0), full)
+            if (off or 0.0) != result.penalty:
+                changes.append({"page": page_of[result.student], "off": off})
+        if changes:
+            with self.transaction() as db:
+                db.execute(page, changes)
+            self._book.db.expire_all()
+
+    def _enter_times(self, rule: AssignLatePenalties) -> set[str]:
+        """Enters in all submissions how much more time somebody has: by an extension that was given before there was a submission, by an
+        accommodation, and by late days. Returns the labs in which anything has changed.
+        """
+        the_rules = self.rules()
+        query = select(
+            SUBMISSION.c.id, SUBMISSION.c.student_id, SUBMISSION.c.timestamp, SUBMISSION.c.extension,
+            ASSIGNMENT.c.name, ASSIGNMENT.c.duedate,
+        ).join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMISSION.c.assignment_id)  # fmt: skip
+        changed = set()
+        with self.transaction() as db:
+            given = {
+                (row.student, row.assignment): timedelta(seconds=row.seconds)
+                for row in db.execute(select(EXTENSIONS))
+            }
+            noted = {(row.student, row.assignment): row.late_days for row in db.execute(select(MORE_TIME))}
+            decided = statuses.statuses_in(db)
+            factors = {each.student: the_rules.more_time(each) for each in decided if each.kind is Kind.TIME}
+            asked = {
+                (each.student, each.lab): int(each.amount) for each in decided if each.kind is Kind.LATE_DAYS
+            }
+            rows: dict[str, list[Row]] = {}
+            for row in db.execute(query):
+                rows.setdefault(row.student_id, []).append(row)
+            for student, own in rows.items():
+                factor = factors.get(student, timedelta())
+                more = {row.name: max(given.get((student, row.name), timedelta()), factor) for row in own}
+                days = (
+                    {row.name: asked.get((student, row.name), 0) for row in own}
+                    if the_rules.on_request
+                    else _late_days(own, more, the_rules.late_days, rule)
+                )
+                for row in own:
+                    key, spent = (student, row.name), days.get(row.name, 0)
+                    wanted = more[row.name] + timedelta(days=spent)
+                    is_ours = key in noted or key in given
+                    if (wanted or is_ours) and wanted != (row.extension or timedelta()):
+                        new = update(SUBMISSION).where(SUBMISSION.c.id == row.id)
+                        db.execute(new.values(extension=wanted or None))
+                        changed.add(row.name)
+                    needed = spent if spent or student in factors else None
+                    if needed != noted.get(key):
+                        _note_late_days(db, *key, needed)
+        self._book.db.expire_all()
+        return changed
+
+
+def _late_days(
+    own: Sequence[Row], more: Mapping[str, timedelta], budget: int, rule: AssignLatePenalties
+) -> dict[str, int]:
+    """Lab -> late days that are spent automatically on one student's submissions, of which there is at least one.
+
+    Args:
+        more: lab -> more time that this student has anyway.
+    """
+    student = own[0].student_id
+
+    def deducted(late: timedelta) -> float:
+        if not late:
+            return 0.0
+        return rule.plugin_inst.late_submission_penalty(student, 100.0, late.total_seconds()) or 0.0
+
+    works = (
+        late_days.Work(row.name, row.duedate, late_by({**row._mapping, "extension": more[row.name]}))
+        for row in own
+        if row.duedate is not None
+    )
+    return late_days.spent(works, budget, deducted)
+
+
+def _note_late_days(db: Connection, student: str, lab: str, days: int | None) -> None:
+    """Notes late days that are spent, in place of what was noted; None: nothing has to be noted."""
+    key = {"student": student, "assignment": lab}
+    db.execute(delete(MORE_TIME).filter_by(**key))
+    if days is not None:
+        db.execute(insert(MORE_TIME).values(**key, late_days=days))
+
+
+def _extended(lab: str, student: str, extension: timedelta | None) -> Update:
+    of_lab = select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == lab).scalar_subquery()
+    mine = (SUBMISSION.c.student_id == student) & (SUBMISSION.c.assignment_id == of_lab)
+    return update(SUBMISSION).where(mine).values(extension=extension)
+
+
+def _extend(db: Connection, lab: str, student: str, extension: timedelta) -> None:
+    key = {"student": student, "assignment": lab}
+    add = insert(EXTENSIONS).values(**key, seconds=extension.total_seconds())
+    db.execute(_extended(lab, student, extension or None))  # first, or the log would take it for a copy
+    if extension:
+        changes = {"seconds": add.excluded.seconds}
+        db.execute(add.on_conflict_do_update(index_elements=list(key), set_=changes))
+    else:
+        db.execute(delete(EXTENSIONS).filter_by(**key))
+
+
+def _see_that_late_days_suffice(
+    the_rules: Rules, all_: Iterable[Status], given: Iterable[Status] = ()
+) -> None:
+    """
+    Raises:
+        GraderError: more late days are entered than there are for somebody, or they are spent automatically.
+    """
+    total: dict[str, int] = {}
+    for each in all_:
+        if each.kind is Kind.LATE_DAYS:
+            total[each.student] = total.get(each.student, 0) + int(each.amount)
+    if total and not the_rules.on_request:
+        who = min({each.student for each in given if each.kind is Kind.LATE_DAYS} or total)
+        raise GraderError(
+            f"{who}: late days are entered only where the rules of the term say spend = 'on request'. Nothing has changed."
+        )
+    for student, days in sorted(total.items()):
+        if days > the_rules.late_days:
+            raise GraderError(
+                f"{student} would spend {days} late days, and there are {the_rules.late_days} for the term. Nothing has changed."
+            )

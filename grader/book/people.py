@@ -1,0 +1,95 @@
+"""Who is in the gradebook, and who of them is on the roster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from grader.book.database import Database
+from grader.book.tables import ROSTER, STUDENT, SUBMISSION
+from grader.people.roster import Person
+
+
+class People(Database):
+    """What the gradebook knows about people."""
+
+    def students(self) -> list[str]:
+        """The ids of all students in the gradebook, sorted."""
+        with self.engine.connect() as connection:
+            return sorted(connection.execute(select(STUDENT.c.id)).scalars())
+
+    def people(self, student: str | None = None) -> dict[str, Person]:
+        """Student -> what the gradebook knows of everybody in it, sorted by id.
+
+        Args:
+            student: only of this one; None: of everybody.
+        """
+        query = select(STUDENT, ROSTER.c.section).outerjoin(ROSTER, ROSTER.c.student == STUDENT.c.id)
+        if student is not None:
+            query = query.where(STUDENT.c.id == student)
+        with self.engine.connect() as connection:
+            rows = connection.execute(query.order_by(STUDENT.c.id)).mappings().all()
+        return {
+            row["id"]: Person(
+                row["id"],
+                *(row[name] or "" for name in ("first_name", "last_name", "email", "section", "lms_user_id")),
+            )
+            for row in rows
+        }
+
+    def sections(self, student: str | None = None) -> dict[str, str]:
+        """Student -> section, of those on the roster.
+
+        Args:
+            student: only of this one; None: of everybody.
+        """
+        query = select(ROSTER.c.student, ROSTER.c.section)
+        if student is not None:
+            query = query.where(ROSTER.c.student == student)
+        with self.engine.connect() as connection:
+            return {row.student: row.section for row in connection.execute(query)}
+
+    def roster(self) -> dict[str, Person]:
+        """The same of those who are on the roster."""
+        with self.engine.connect() as connection:
+            listed = set(connection.execute(select(ROSTER.c.student)).scalars())
+        return {student: person for student, person in self.people().items() if student in listed}
+
+    def enter_people(self, people: Iterable[Person]) -> None:
+        """Puts people on the roster, or replaces what is there about them."""
+        people = list(people)
+        if not people:
+            return
+        add, listed = insert(STUDENT), insert(ROSTER)
+        known = {name: add.excluded[name] for name in ("first_name", "last_name", "email", "lms_user_id")}
+        students = [
+            {
+                "id": each.student,
+                "first_name": each.first_name or None,
+                "last_name": each.last_name or None,
+                "email": each.email or None,
+                "lms_user_id": each.canvas or None,
+            }
+            for each in people
+        ]
+        sections = [{"student": each.student, "section": each.section} for each in people]
+        with self.transaction() as db:
+            db.execute(add.on_conflict_do_update(index_elements=["id"], set_=known), students)
+            db.execute(
+                listed.on_conflict_do_update(
+                    index_elements=["student"], set_={"section": listed.excluded.section}
+                ),
+                sections,
+            )
+        self._book.db.expire_all()
+
+    def remove_people(self, students: Iterable[str]) -> None:
+        """Takes people off the roster. The gradebook forgets those of whom it has no submission."""
+        students = list(students)
+        with self.transaction() as db:
+            db.execute(delete(ROSTER).where(ROSTER.c.student.in_(students)))
+            with_work = select(SUBMISSION.c.student_id)
+            db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
+        self._book.db.expire_all()

@@ -1,0 +1,275 @@
+"""What is decided about students beside points: more time, statuses, and how late work counts that is only marked as late."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import isnan
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.commands.help import Commands
+from grader.commands.terminal import LabName, OneLab, Section, TableFile, first_few, show_table, write_table
+from grader.course import Course
+from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from grader.people.roster import Roster
+
+app = Commands()
+
+Student = Annotated[str, typer.Argument(metavar="STUDENT", help="Id, e-mail address or name.")]
+
+
+@app.command()
+def extend(
+    lab: LabName,
+    student: Student,
+    days: Annotated[
+        float,
+        typer.Option(
+            metavar="DAYS", min=0, max=3650, help="Days after the deadline; 0 withdraws an extension."
+        ),
+    ],
+    because: Annotated[str, typer.Option(metavar="WHY", help="The reason, for the log.")] = "",
+) -> None:
+    """Give a student more time. Extensions do not add up: the last one counts.
+
+    \b
+    Examples:
+      grader extend 02 anna --days 3 --because "ill, note of 3 November"
+      grader extend 02 anna --days 0
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    loaded = Lab.load(Course.find(), lab)
+    if isnan(days):
+        raise GraderError("--days is a number of days, as in --days 2.5.")
+    if not student.strip():
+        raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
+    with Gradebook.open(loaded.course) as gradebook:
+        student = _on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
+        gradebook.register(loaded)
+        gradebook.extend(loaded, student, timedelta(days=days), because)
+        gradebook.enter_lateness(loaded)
+        deadline, known = gradebook.deadline(loaded), student in gradebook.students()
+    until = (
+        f"until {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+        if deadline
+        else "once there is a deadline"
+    )
+    extension = f"{days:g} more day{'' if days == 1 else 's'}" if days else "no extension"
+    typer.echo(f"{student} has {extension} for {lab}: {until}.")
+    if not known:
+        typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
+
+
+def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
+    """The id of whoever is meant on the roster; the text as it is where there is no roster.
+
+    Args:
+        withdrawn: something is only taken back, which nobody has to be on the roster for.
+
+    Raises:
+        GraderError: nobody on the roster is meant, or several people could be.
+    """
+    meant = roster.meant(student)
+    if roster.people and not roster.by_id(meant) and not withdrawn:
+        raise GraderError(
+            f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
+            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
+        )
+    return meant
+
+
+status_app = Commands()
+app.add_typer(status_app, name="status")
+
+Because = Annotated[
+    str, typer.Option(metavar="WHY", help="The reason: for the log, and on the student's feedback page.")
+]
+
+
+@status_app.callback(invoke_without_command=True)
+def status(context: typer.Context, out: TableFile = None, section: Section = None) -> None:
+    """Show what was decided about students beside points: excused, zero, penalty, dropped, late days, more time.
+
+    \b
+    Examples:
+      grader status
+      grader status set anna excused 02 --because "ill, note of 3 November"
+      grader status import decisions.csv
+    """
+
+    from grader.book.gradebook import Gradebook, students_of
+
+    if context.invoked_subcommand:
+        return
+    course = Course.find()
+    among = students_of(course, section)
+    with Gradebook.open(course) as gradebook:
+        found = gradebook.statuses(among=among)
+        spent = gradebook.late_days()
+        entered = {(each.student, each.lab) for each in found if each.kind == "late days"}
+    rows = [(each.student, each.lab or "all labs", str(each), each.reason) for each in found]
+    rows += [
+        (student, lab, f"late days {days}", "spent automatically")
+        for (student, lab), days in sorted(spent.items())
+        if (student, lab) not in entered and (among is None or student in among)
+    ]
+    header = ("Student", "Lab", "Status", "Why")
+    show_table(f"{len(rows)} status{'' if len(rows) == 1 else 'es'}", header, sorted(rows), limit=200)
+    write_table(out, header, sorted(rows))
+
+
+@status_app.command("set")
+def status_set(
+    student: Student,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATUS",
+            help="excused, dropped, zero, 'penalty 2', 'penalty 10%', 'extension 3', 'late days 2' or 'time 1.5'.",
+        ),
+    ],
+    lab: OneLab = None,
+    because: Because = "",
+) -> None:
+    """Enter a status of a student in a lab, or with 'time 1.5' in all labs.
+
+    \b
+    Examples:
+      grader status set anna excused 02 --because "ill, note of 3 November"
+      grader status set ben "penalty 10%" 02 --because "two files of data left out"
+      grader status set eva "time 1.5" --because "accommodation, letter of 1 October"
+    """
+
+    _change_status(student, what, lab, because, withdrawn=False)
+
+
+@status_app.command("withdraw")
+def status_withdraw(
+    student: Student,
+    what: Annotated[str, typer.Argument(metavar="STATUS", help="The status, as it is listed.")],
+    lab: OneLab = None,
+    because: Because = "",
+) -> None:
+    """Take back a status of a student.
+
+    \b
+    Examples:
+      grader status withdraw anna excused 02 --because "entered for the wrong student"
+    """
+
+    _change_status(student, what, lab, because, withdrawn=True)
+
+
+def _change_status(student: str, what: str, lab: str | None, because: str, withdrawn: bool) -> None:
+    from grader.book.gradebook import Gradebook
+    from grader.book.statuses import Kind, Status, see_that_the_lab_fits, understood
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    if not because.strip():
+        raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
+    course = Course.find()
+    kind, amount = understood(what)
+    with Gradebook.open(course) as gradebook:
+        who = _on_roster(Roster(gradebook.roster().values()), student, withdrawn)
+        changed = Status(who, lab or "", kind, amount, because.strip())
+        see_that_the_lab_fits(changed)
+        if kind is Kind.EXTENSION:
+            gradebook.register(Lab.load(course, changed.lab))
+        if withdrawn and not gradebook.withdraw_status(changed):
+            raise GraderError(
+                f"{who} has no “{kind}” {f'in {lab}' if lab else 'for all labs'}. `grader status` lists what there is."
+            )
+        if not withdrawn:
+            gradebook.enter_statuses([changed])
+        known = who in gradebook.students()
+    where = f"in {lab}" if lab else "in all labs"
+    typer.echo(f"{who}: {kind if withdrawn else changed} {where}{', withdrawn' if withdrawn else ''}.")
+    if not known:
+        typer.echo(f"Note: the gradebook does not know {who!r} yet. Is the id right?")
+
+
+@status_app.command("import")
+def status_import(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV or .xlsx with the headings student, lab, status, reason; or Canvas's gradebook export, for its EX.",
+        ),
+    ],
+) -> None:
+    """Enter statuses and extensions of many students. If anything is wrong, its row and column are named, and nothing changes.
+
+    \b
+    Examples:
+      grader status import decisions.csv
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.book.status_list import read_statuses
+    from grader.book.statuses import Kind
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    course = Course.find()
+    with Gradebook.open(course) as gradebook:
+        found = read_statuses(file, Roster(gradebook.roster().values()), course.lab_named)
+        before = {(each.student, each.lab, each.kind): each for each in gradebook.statuses()}
+        new = [each for each in found if before.get((each.student, each.lab, each.kind)) != each]
+        for name in sorted({each.lab for each in new if each.kind is Kind.EXTENSION}):
+            gradebook.register(Lab.load(course, name))
+        gradebook.enter_statuses(new)
+    typer.echo(f"{len(found)} in {file.name}: {len(new)} entered, {len(found) - len(new)} there already.")
+
+
+@app.command()
+def late(
+    lab: LabName,
+    students: Annotated[
+        list[str] | None, typer.Argument(metavar="STUDENT", help="Only these; all if none is given.")
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DAYS", min=0, max=3650, help="So many days after their deadline; 0: they are not late."
+        ),
+    ] = None,
+) -> None:
+    """Show whose work is marked as late without saying by how much, and decide it with --days.
+
+    \b
+    Examples:
+      grader late 02
+      grader late 02 anna --days 1
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.book.lateness import decide, undecided
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
+
+    loaded = Lab.load(Course.find(), lab)
+    if days is None:
+        found = undecided(loaded)
+        if students:
+            raise GraderError("Say how late their work counts: --days N, where 0 means that it is not late.")
+        show_table(f"{len(found)} marked as late", ("Student", "By"), list(found.items()))
+        if found:
+            typer.echo(f"To decide how late they count: grader late {lab} --days N")
+        return
+    with Gradebook.open(loaded.course) as gradebook:
+        who = Roster(gradebook.roster().values())
+        chosen = [who.meant(each) for each in students or []]
+        decided = decide(loaded, gradebook.deadline(loaded), gradebook.times(loaded), days, chosen)
+    typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
+    typer.echo(f"To bring their grades up to date: grader autograde {lab}")
