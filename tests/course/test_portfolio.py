@@ -15,8 +15,11 @@ import pytest
 from project import LABS, ROOT
 
 from course_utils import labs as labs_here
-from course_utils import portfolio
-from course_utils.portfolio import MARKER, MODULES, PACKAGE, Refused, gather, make, modules_of
+from course_utils.portfolio import homes, make
+from course_utils.portfolio.folder import MARKER, Refused
+from course_utils.portfolio.homes import MODULES, PACKAGE
+from course_utils.portfolio.modules import modules_of
+from course_utils.portfolio.pieces import gather
 from course_utils.portfolio_commands import COMMANDS
 from grader.handout.demo import duplicated, other_ways, retyped, solved, without_metadata
 from grader.reference.lab import Lab
@@ -318,11 +321,9 @@ def test_an_instructor_can_forbid_publishing_by_one_setting(labs, tmp_path, monk
     assert "do not publish" not in (tmp_path / "allowed" / "README.md").read_text()
     course = tmp_path / "course"
     course.mkdir()
-    shutil.copy(ROOT / "LICENSE", course)
     settings = (ROOT / "pyproject.toml").read_text()
     (course / "pyproject.toml").write_text(settings.replace("publish = true", "publish = false"))
-    monkeypatch.setattr(portfolio, "COURSE", course)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(homes, "COURSE", course)
     make(notebooks, tmp_path / "forbidden", said=quiet)
     assert "Please do not publish this folder." in (tmp_path / "forbidden" / "README.md").read_text()
     assert "Private :: Do Not Upload" in (tmp_path / "forbidden" / "pyproject.toml").read_text()
