@@ -105,6 +105,21 @@ def test_check_holds_right_after_a_build_and_fails_after_any_change(tiny):
         build(course, [], check=True, say=lambda line: None)
 
 
+def test_the_labs_beside_a_new_one_lead_to_it_as_soon_as_it_is_built(tiny):
+    course = Course(tiny.parents[1])
+    before = (made(tiny) / "tiny.ipynb").read_bytes()
+    new = new_lab(course, "14_demo")
+    (new / "quiz.md").rename(new / "later.md")
+    with pytest.raises(CourseError):
+        build(course, ["14_demo"], say=lambda line: None)
+    assert (course.notebooks / "00_tiny" / "tiny.ipynb").read_bytes() == before
+    (new / "later.md").rename(new / "quiz.md")
+    said: list[str] = []
+    build(course, ["14_demo"], say=said.append)
+    assert [line.partition(":")[0] for line in said] == ["14_demo", "00_tiny"]
+    build(course, [], check=True, say=lambda line: None)  # every file is what a build of all labs gives
+
+
 def test_check_finds_files_and_folders_that_no_source_makes(tiny):
     course = Course(tiny.parents[1])
     (made(tiny) / "extra.txt").write_text("left over")
