@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from project import LABS, ROOT
 
 from course_utils import exercises, start_page
 from course_utils.checking.exercise import Case, Exercise
@@ -388,6 +390,7 @@ WRITTEN = """# | points | what the answer does |
         ("lab.toml", "minutes = 20", "minuten = 20\nminutes = 20", "lab.toml:5", "there is no setting 'minuten'"),
         ("lab.toml", 'title = "Tiny"', "title = Tiny", "lab.toml", "is not TOML"),
         ("lab.toml", "needs = []", 'needs = ["07"]', "lab.toml:4", "it needs lab '07', which the course does not have"),
+        ("lab.toml", "needs = []", 'needs = ["00_tiny"]', "lab.toml:4", 'Write the two digits of each lab that comes before: needs = ["02"].'),
         ("lab.toml", "measured_seconds = 5\n", "", f"{NB}:24", "there is nothing to put in place of {measured_seconds}"),
         ("lab.toml", "_seconds = 5", "_seconds = 300", "lab.toml:6", "the notebook runs for 300 seconds; a lab has 240"),
         (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
@@ -497,6 +500,12 @@ def test_a_name_that_no_lab_can_have_is_refused_and_nothing_is_written(tiny, nam
     with pytest.raises(CourseError):
         new_lab(Course(tiny.parents[1]), name)
     assert sorted(path.name for path in tiny.parent.iterdir()) == before
+
+
+def test_the_lab_that_the_guide_begins_has_a_number_that_is_free():
+    guide = (ROOT / "docs" / "writing-a-lab.md").read_text("utf-8")
+    (number,) = set(re.findall(r"grader (?:new|build|mutate) (\d\d)_", guide))
+    assert not [name for name in LABS if name.startswith(number)]
 
 
 def test_a_second_lab_is_on_the_map(tiny):
