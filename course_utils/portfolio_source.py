@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, bound_names, parsed
+from course_utils.checking.cells import MAX_PARSED, MAX_TOTAL, parsed
 from course_utils.checking.names import free_names
+from course_utils.checking.scopes import bound_names
 
 _MOST_BYTES = 20 * 2**20
 """A longer notebook is not read."""

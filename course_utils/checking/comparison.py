@@ -24,7 +24,8 @@ from course_utils.checking.exercise import Exercise, sentence
 from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.given import Given
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import OF_SIZE, UNKNOWN_NAME, Symptom
+from course_utils.checking.symptoms.exceptions import UNKNOWN_NAME
+from course_utils.checking.symptoms.symptom import Symptom
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def without_secrets(verdict: Verdict) -> Verdict:
     return replace(
         verdict,
         checks=tuple(map(without_values, verdict.checks)),
-        symptoms=tuple(each for each in verdict.symptoms if each.name not in OF_SIZE),
+        symptoms=tuple(each for each in verdict.symptoms if not each.of_size),
         given=given,
     )
 

@@ -18,7 +18,9 @@ from course_utils.checking.checks import difference
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected, Misconception, sketch
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import MOST, Symptom, complaint_of, may_be_one_mistake, symptoms_of
+from course_utils.checking.symptoms.exceptions import complaint_of, may_be_one_mistake
+from course_utils.checking.symptoms.find import MOST, symptoms_of
+from course_utils.checking.symptoms.symptom import Symptom
 from course_utils.checking.wording import in_one_form
 
 _TOLD_APART = 10

@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, bound_names, local_names, parsed
+from course_utils.checking.cells import MAX_PARSED, MAX_TOTAL, parsed
 from course_utils.checking.outcome import Outcome
+from course_utils.checking.scopes import bound_names, local_names
 
 MOST = 2
 """So many names are spoken of at most."""

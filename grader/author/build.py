@@ -71,6 +71,7 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
         BuildError: a lab is refused, or (``check``) the committed notebooks differ from what the sources produce.
     """
     faults: list[str] = []
+    done: list[str] = []
     for name in labs or course.labs():
         lab = Lab.load(course, name)
         with tempfile.TemporaryDirectory() as scratch:
@@ -83,15 +84,26 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
                     if kept := _keep_work(lab):
                         say(f"{name}: the notebook there had been worked in; it is kept as {kept}")
                     _replace(built, lab.release_folder)
+                    done.append(name)
                 say(f"{name}: {'checked' if check else 'built'}, {_census(lab)}")
             except CourseError as error:
                 faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    _link_neighbours(course, done, say)
     if fault := bring_readme_up_to_date(course, check):
         faults.append(fault)
     if check and (stray := _stray_folders(course)):
         faults.append(f"notebooks/ has folders without a source: {', '.join(stray)}")
     if faults:
         raise BuildError("\n".join(faults))
+
+
+def _link_neighbours(course: Course, built: list[str], say: Callable[[str], None]) -> None:
+    """Lets the labs before and after those that were built lead to them. Nothing else of these depends on their neighbours."""
+    names = course.labs()
+    beside = [names[max(place - 1, 0) : place + 2] for place, name in enumerate(names) if name in built]
+    for name in dict.fromkeys(itertools.chain(*beside)):
+        if name not in built and Lab(course, name).link_again():
+            say(f"{name}: its links lead to the labs beside it again. Commit notebooks/{name}, too.")
 
 
 _LIST = re.compile(r"(<!-- labs: grader build writes this list -->\n).*?(<!-- end of labs -->)", re.DOTALL)

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -218,6 +218,8 @@ def equivalents(lab: Lab) -> dict[Change, str]:
             for entry in entries:
                 if set(entry) != {"reason", "changes"}:
                     raise ValueError(f"an entry of {exercise} has {', '.join(entry)}")
+                if not isinstance(entry["reason"], str) or not entry["reason"].strip():
+                    raise ValueError(f"an entry of {exercise} gives no reason")
                 for lines in entry["changes"]:
                     if not isinstance(lines, list) or [type(each) for each in lines] not in _FORMS:
                         raise ValueError(f"a change of {exercise} is {lines}")
@@ -231,6 +233,22 @@ def equivalents(lab: Lab) -> dict[Change, str]:
 
 
 _FORMS = ([str], [str, str], [str, str, int])
+
+
+def entries_for(survivors: Sequence[Survivor]) -> str:
+    """What ``equivalent.toml`` would have to say of mutants of the reference, but for the reasons; nothing if there are none."""
+    changes: dict[str, dict[Change, None]] = {}
+    for each in survivors:
+        if each.of == "reference":
+            changes.setdefault(each.exercise, {})[each.change] = None
+    lines = []
+    for exercise, its in changes.items():
+        lines += [f"[[{exercise}]]", 'reason = ""', "changes = ["]
+        for change in its:
+            parts = [change.old, change.new, *([change.place] if change.place else [])]
+            lines.append(f"    {json.dumps(parts, ensure_ascii=False)},")
+        lines.append("]")
+    return "\n".join(lines)
 
 
 # ---------------------------------------------------------------------------------- the record

@@ -92,7 +92,7 @@ def _settings(lab: Lab) -> Iterator[str]:
         if not isinstance(needed, str) or not any(
             name.startswith(f"{needed}_") for name in lab.course.labs()
         ):
-            yield f"{_at(lab, SETTINGS, 'needs')}: it needs lab {needed!r}, which the course does not have."
+            yield f'{_at(lab, SETTINGS, "needs")}: it needs lab {needed!r}, which the course does not have. Write the two digits of each lab that comes before: needs = ["02"].'
 
 
 def _exercises(lab: Lab) -> Iterator[str]:

@@ -74,7 +74,7 @@ def mutate(
       grader mutate 02 --exercise causal_mask
     """
 
-    from grader.author.mutate import EQUIVALENT, keep_record
+    from grader.author.mutate import EQUIVALENT, entries_for, keep_record
     from grader.author.mutate import mutate as mutate_lab
     from grader.reference.lab import Lab
 
@@ -83,6 +83,10 @@ def mutate(
         lab = Lab.load(course, name)
         report = mutate_lab(lab, jobs, exercise, sample if variants else None)
         typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
+        if entries := entries_for(report.survivors):
+            typer.echo(
+                f"Add a case that shows them. If the exercise promises nothing there, say why in {lab.folder / EQUIVALENT}:\n\n{entries}\n"
+            )
         for change in report.unused:
             typer.echo(
                 f"{lab.folder / EQUIVALENT}: {change.exercise}, {change}: it loses points, or makes no difference. Delete the entry."

@@ -326,6 +326,31 @@ class Lab:
 
     def _link(self, notebook: NotebookNode) -> None:
         """Links the notebook, at its top and at its end, with the map of the course and with the labs before and after it."""
+        top, end = self._links()
+        first, last = notebook.cells[0], notebook.cells[-1]
+        heading, _, rest = first.source.partition("\n")
+        first.source = f"{heading}\n\n{top}\n{rest}"
+        if last.cell_type == "markdown":
+            last.source += f"\n\n{end}\n\n{_PACKAGE}"
+
+    def link_again(self) -> bool:
+        """Writes into the release which labs are before and after it now, and changes nothing else of it. Returns whether that was another
+        text, or false if the lab has not been built.
+        """
+        try:
+            release = self.release()
+        except CourseError:
+            return False
+        before = [cell.source for cell in release.cells]
+        for cell, old, new in zip((release.cells[0], release.cells[-1]), _LINKS, self._links(), strict=True):
+            cell.source = old.sub(lambda _, new=new: new, cell.source, count=1)
+        changed = before != [cell.source for cell in release.cells]
+        if changed:
+            nbformat.write(release, self.release_folder / self.notebook_name)
+        return changed
+
+    def _links(self) -> tuple[str, str]:
+        """The line at the top and the line at the end."""
         names = self.course.labs()
         place = names.index(self.name)
         back = _link_to(Lab(self.course, names[place - 1])) if place else None
@@ -335,12 +360,8 @@ class Lab:
             *([f"back: {back}"] if back else []),
             *([f"on: {on}"] if on else []),
         ]
-        first, last = notebook.cells[0], notebook.cells[-1]
-        heading, _, rest = first.source.partition("\n")
-        first.source = f"{heading}\n\n{' · '.join(ways)}\n{rest}"
-        if last.cell_type == "markdown":
-            end = f"Next: {on}. Or go back" if on else "This was the last lab. Go back"
-            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE}).\n\n{_PACKAGE}"
+        end = f"Next: {on}. Or go back" if on else "This was the last lab. Go back"
+        return " · ".join(ways), f"{end} to [the map of the course](../{START_PAGE})."
 
     def release(self) -> NotebookNode:
         """A fresh copy of the notebook that learners get.
@@ -438,6 +459,15 @@ _PACKAGE = (
     "portfolio.package()` in a cell."
 )
 """The last line of every lab."""
+
+_LINKS = tuple(
+    re.compile(rf"^{begin}\(\.\./{re.escape(START_PAGE)}\).*$", re.MULTILINE)
+    for begin in (
+        r"\[The map of the course\]",
+        r"(?:Next: |This was the last lab\. ).*\[the map of the course\]",
+    )
+)
+"""The lines with links in a release, at its top and at its end."""
 
 
 def _link_to(lab: Lab) -> str:

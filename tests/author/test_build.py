@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from project import LABS, ROOT
 
 from course_utils import exercises, start_page
 from course_utils.checking.exercise import Case, Exercise
@@ -103,6 +105,21 @@ def test_check_holds_right_after_a_build_and_fails_after_any_change(tiny):
     )
     with pytest.raises(BuildError, match="tiny.ipynb is not what its source gives"):
         build(course, [], check=True, say=lambda line: None)
+
+
+def test_the_labs_beside_a_new_one_lead_to_it_as_soon_as_it_is_built(tiny):
+    course = Course(tiny.parents[1])
+    before = (made(tiny) / "tiny.ipynb").read_bytes()
+    new = new_lab(course, "14_demo")
+    (new / "quiz.md").rename(new / "later.md")
+    with pytest.raises(CourseError):
+        build(course, ["14_demo"], say=lambda line: None)
+    assert (course.notebooks / "00_tiny" / "tiny.ipynb").read_bytes() == before
+    (new / "later.md").rename(new / "quiz.md")
+    said: list[str] = []
+    build(course, ["14_demo"], say=said.append)
+    assert [line.partition(":")[0] for line in said] == ["14_demo", "00_tiny"]
+    build(course, [], check=True, say=lambda line: None)  # every file is what a build of all labs gives
 
 
 def test_check_finds_files_and_folders_that_no_source_makes(tiny):
@@ -373,6 +390,7 @@ WRITTEN = """# | points | what the answer does |
         ("lab.toml", "minutes = 20", "minuten = 20\nminutes = 20", "lab.toml:5", "there is no setting 'minuten'"),
         ("lab.toml", 'title = "Tiny"', "title = Tiny", "lab.toml", "is not TOML"),
         ("lab.toml", "needs = []", 'needs = ["07"]', "lab.toml:4", "it needs lab '07', which the course does not have"),
+        ("lab.toml", "needs = []", 'needs = ["00_tiny"]', "lab.toml:4", 'Write the two digits of each lab that comes before: needs = ["02"].'),
         ("lab.toml", "measured_seconds = 5\n", "", f"{NB}:24", "there is nothing to put in place of {measured_seconds}"),
         ("lab.toml", "_seconds = 5", "_seconds = 300", "lab.toml:6", "the notebook runs for 300 seconds; a lab has 240"),
         (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
@@ -482,6 +500,12 @@ def test_a_name_that_no_lab_can_have_is_refused_and_nothing_is_written(tiny, nam
     with pytest.raises(CourseError):
         new_lab(Course(tiny.parents[1]), name)
     assert sorted(path.name for path in tiny.parent.iterdir()) == before
+
+
+def test_the_lab_that_the_guide_begins_has_a_number_that_is_free():
+    guide = (ROOT / "docs" / "writing-a-lab.md").read_text("utf-8")
+    (number,) = set(re.findall(r"grader (?:new|build|mutate) (\d\d)_", guide))
+    assert not [name for name in LABS if name.startswith(number)]
 
 
 def test_a_second_lab_is_on_the_map(tiny):

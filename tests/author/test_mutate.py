@@ -20,6 +20,7 @@ from grader.author.mutate import (
     Report,
     Survivor,
     complaints,
+    entries_for,
     keep_record,
     mutate,
     recorded,
@@ -242,6 +243,14 @@ def test_what_differs_for_a_legal_input_is_a_hole_and_names_the_input(lab):
     hole = holes["x - x"]
     assert "sizes of " in hole.differs and "become 1" in hole.differs and " at seed " in hole.differs
     assert 0 < report.share() < 1 and str(hole).endswith(f"\n  differs for {hole.differs}")
+
+    entries = entries_for(report.survivors)
+    (lab.folder / EQUIVALENT).write_text(entries)
+    with pytest.raises(CourseError, match="an entry of double gives no reason"):
+        mutate(again(lab), jobs=1)
+    (lab.folder / EQUIVALENT).write_text(entries.replace('""', '"no row is so short"'))
+    report = mutate(again(lab), jobs=1)
+    assert report.survivors == [] and report.excused["double"] == len(holes) and report.unused == []
 
     lines = json.dumps([hole.old])
     (lab.folder / EQUIVALENT).write_text(f'[[double]]\nreason = "no row is so short"\nchanges = [{lines}]\n')

@@ -20,7 +20,8 @@ from project import LABS
 from traitlets.config import Config
 
 from course_utils import check, report_on
-from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
+from course_utils.checking.bypass import Use, find_bypass, uses_of
+from course_utils.checking.cells import MAX_PARSED, MAX_TOTAL
 from course_utils.checking.check import CheckFailed
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, find_exercise

@@ -8,7 +8,7 @@ from course_utils.checking.checks import CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Hint, Misconception
 from course_utils.checking.hints import fitting, shown
-from course_utils.checking.symptoms import Symptom
+from course_utils.checking.symptoms.symptom import Symptom
 
 HINTS = [
     Hint("where do I begin?", "Look at the docstring."),

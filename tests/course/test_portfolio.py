@@ -15,8 +15,11 @@ import pytest
 from project import LABS, ROOT
 
 from course_utils import labs as labs_here
-from course_utils import portfolio
-from course_utils.portfolio import MARKER, MODULES, PACKAGE, Refused, gather, make, modules_of
+from course_utils.portfolio import homes, make
+from course_utils.portfolio.folder import MARKER, Refused
+from course_utils.portfolio.homes import MODULES, PACKAGE
+from course_utils.portfolio.modules import modules_of
+from course_utils.portfolio.pieces import gather
 from course_utils.portfolio_commands import COMMANDS
 from grader.handout.demo import duplicated, other_ways, retyped, solved, without_metadata
 from grader.reference.lab import Lab
@@ -54,7 +57,7 @@ def environment(**more: str) -> dict[str, str]:
 # ---------------------------------------------------------------------------------- what is declared
 
 
-def test_every_exercise_of_the_course_has_its_module_and_no_module_has_two_labs(labs):
+def test_a_lab_that_names_its_modules_names_them_for_every_exercise_and_no_module_has_two_labs(labs):
     its = {
         lab.slug: {exercise.name for exercise in lab.exercises.values() if not exercise.goals}
         for lab in labs.values()
@@ -63,7 +66,7 @@ def test_every_exercise_of_the_course_has_its_module_and_no_module_has_two_labs(
         slug: [name for _, names in parts.values() for name in names.split()]
         for slug, parts in MODULES.items()
     }
-    assert {slug: set(names) for slug, names in declared.items()} == its
+    assert {slug: set(names) for slug, names in declared.items()} == {slug: its[slug] for slug in declared}
     assert all(len(names) == len(set(names)) for names in declared.values())
     modules = [module for parts in MODULES.values() for module in parts]
     assert len(modules) == len(set(modules))
@@ -318,11 +321,9 @@ def test_an_instructor_can_forbid_publishing_by_one_setting(labs, tmp_path, monk
     assert "do not publish" not in (tmp_path / "allowed" / "README.md").read_text()
     course = tmp_path / "course"
     course.mkdir()
-    shutil.copy(ROOT / "LICENSE", course)
     settings = (ROOT / "pyproject.toml").read_text()
     (course / "pyproject.toml").write_text(settings.replace("publish = true", "publish = false"))
-    monkeypatch.setattr(portfolio, "COURSE", course)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(homes, "COURSE", course)
     make(notebooks, tmp_path / "forbidden", said=quiet)
     assert "Please do not publish this folder." in (tmp_path / "forbidden" / "README.md").read_text()
     assert "Private :: Do Not Upload" in (tmp_path / "forbidden" / "pyproject.toml").read_text()

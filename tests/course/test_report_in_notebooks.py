@@ -8,7 +8,7 @@ from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Misconception
 from course_utils.checking.report import MOST_WORDS, Report
-from course_utils.checking.symptoms import Symptom
+from course_utils.checking.symptoms.symptom import Symptom
 
 
 def wrong(case: int, detail: str) -> CheckResult:

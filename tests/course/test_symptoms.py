@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,9 @@ from hypothesis.extra import numpy as hnp
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import MOST, symptoms_of
+from course_utils.checking.symptoms import forms, functions, places, values
+from course_utils.checking.symptoms.find import MOST, symptoms_of
+from course_utils.checking.symptoms.looks import LOOKS
 
 RNG = np.random.default_rng(3)
 
@@ -35,6 +39,19 @@ def judged(got: list, wanted: list, inputs: list[dict] | None = None, names: tup
 
 def names_of(*arguments, **named) -> list[str]:
     return [each.name for each in judged(*arguments, **named)]
+
+
+def test_every_look_stands_once_in_the_table_of_looks():
+    written = [
+        function
+        for module in (forms, functions, places, values)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and not name.startswith("_")
+        and inspect.get_annotations(function) == {"pair": "Pair", "return": "Iterator[Found]"}
+    ]
+    assert len(written) > 30
+    assert sorted(map(repr, written)) == sorted(repr(look.see) for look in LOOKS)
 
 
 TABLES = [RNG.normal(size=(3, 5)), RNG.normal(size=(2, 4, 6))]

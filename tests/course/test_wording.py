@@ -25,7 +25,7 @@ from course_utils.checking.expected import (
     save_expected,
 )
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import complaint_of
+from course_utils.checking.symptoms.exceptions import complaint_of
 from course_utils.checking.wording import in_one_form
 
 SAID = json.loads((Path(__file__).parent / "reworded.json").read_text("utf-8"))

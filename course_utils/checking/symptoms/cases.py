@@ -1,0 +1,132 @@
+"""Cases in words: which ones fail, and what their inputs share that no other case has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_utils.checking.checks import difference
+from course_utils.checking.exercise import Exercise
+from course_utils.checking.expected import Expected
+from course_utils.checking.outcome import Outcome
+from course_utils.checking.symptoms.pairs import as_array, by_last_name
+from course_utils.checking.symptoms.symptom import Symptom
+
+
+def about_cases(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, failing: Sequence[int]
+) -> list[Symptom]:
+    """What the failing cases share, and no other case does."""
+    everything = range(len(exercise.cases))
+    right = [index for index in everything if index not in failing]
+    if not right:
+        forms = (
+            difference(exercise, *pair, form_only=True)
+            for pair in zip(outcomes, expected.reference, strict=True)
+        )
+        if any(forms):
+            return []
+        return [Symptom("the form is right", "Every shape is right, but no case is, not even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
+    if len(failing) > 1 and len(right) > 1 and (shared := _shared(expected, failing)):
+        return [Symptom("cases that share something", shared)]
+    if len(failing) == 1:
+        return [Symptom("one case", "Right in every case but one.")]
+    if len(right) == 1:
+        return [Symptom("one case right", f"Right in one case only: {titles_of(exercise, right)}.")]
+    if len(failing) == 2:
+        return [Symptom("two cases", "Right in every case but two.")]
+    before = max((index for index in right if index < failing[0]), default=right[0])
+    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected, before, failing[0])}.")]  # fmt: skip
+
+
+def _unlike(expected: Expected, right: int, wrong: int) -> str:
+    """What distinguishes the inputs of a case that is wrong from those of one that is right."""
+    here, there = (
+        dict.fromkeys(
+            feature
+            for run in expected.inputs[case]
+            for name, value in by_last_name(run)
+            for feature in _features(name, value)
+        )
+        for case in (wrong, right)
+    )
+    if only := [feature for feature in here if feature not in there]:
+        return f"only there, {min(only, key=_rank)}"
+    if only := [feature for feature in there if feature not in here]:
+        return f"not there, {min(only, key=_rank)}"
+    if len(expected.inputs[wrong]) != len(expected.inputs[right]):
+        return f"there, your code is called {len(expected.inputs[wrong])} times"
+    flat = [dict(by_last_name(expected.inputs[case][0])) for case in (wrong, right)]
+    for name, value in flat[0].items():
+        sizes = [np.shape(array) for each in flat if (array := as_array(each.get(name))) is not None]
+        if len(sizes) == 2 and sizes[0] != sizes[1]:
+            return f"there, `{name}` has shape {sizes[0]} instead of {sizes[1]}"
+        if (
+            isinstance(value, bool | int | float | str)
+            and value != flat[1].get(name)
+            and len(str(value)) < 20
+        ):
+            return f"there, `{name}` is {value!r} instead of {flat[1].get(name)!r}"
+    return "their inputs are of the same form, so look at the values"
+
+
+def _shared(expected: Expected, failing: Sequence[int]) -> str:
+    features: dict[str, set[int]] = {}
+    names = dict.fromkeys(name for runs in expected.inputs for run in runs for name, _ in by_last_name(run))
+    for case, runs in enumerate(expected.inputs):
+        for run in runs:
+            flat = dict(by_last_name(run))
+            for name in names:
+                for feature in _features(name, flat.get(name)):
+                    features.setdefault(feature, set()).add(case)
+    wanted = set(failing)
+    found = [feature for feature, cases in features.items() if cases == wanted]
+    if found:
+        return f"Wrong exactly in the cases in which {min(found, key=_rank)}."
+    everything = set(range(len(expected.inputs)))
+    found = [feature for feature, cases in features.items() if everything - cases == wanted]
+    return f"Right exactly in the cases in which {min(found, key=_rank)}." if found else ""
+
+
+def _rank(feature: str) -> tuple[bool, bool]:
+    return "axes" in feature, "mask" not in feature
+
+
+def _features(name: str, value: Any) -> Iterator[str]:
+    """What may be said about an input, in words."""
+    if value is None:
+        yield f"`{name}` is not given"
+        return
+    array = as_array(value)
+    if array is not None:
+        yield f"`{name}` is given"
+        yield f"`{name}` has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}"
+        if array.dtype.kind == "b" and array.ndim and not array.any(axis=-1).all():
+            yield f"a row of `{name}` is False everywhere"
+    elif isinstance(value, bool):
+        yield f"`{name}` is {value}"
+    elif isinstance(value, int | float):
+        yield f"`{name}` is given"
+        if value in (0, 1):
+            yield f"`{name}` is {value:g}"
+    elif isinstance(value, list | tuple | set | str):
+        yield f"`{name}` is given"
+        if not len(value):
+            yield f"`{name}` is empty"
+
+
+def share_of(exercise: Exercise, cases: Sequence[int]) -> str:
+    return (
+        f"In {titles_of(exercise, cases)}"
+        if len(cases) == 1
+        else f"In {len(cases)} of {len(exercise.cases)} cases"
+    )
+
+
+def titles_of(exercise: Exercise, cases: Sequence[int]) -> str:
+    titles = [f"“{exercise.cases[index].title}”" for index in cases]
+    more = f" and {len(titles) - 2} more" if len(titles) > 3 else ""
+    shown = titles[:2] if more else titles
+    return (", " if more or len(shown) > 2 else " and ").join(shown) + more

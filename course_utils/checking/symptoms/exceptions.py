@@ -1,0 +1,132 @@
+"""Exceptions in words of the course: what kind of mistake their words speak of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from course_utils.checking.exercise import Exercise
+from course_utils.checking.outcome import Outcome, Problem
+from course_utils.checking.symptoms.cases import share_of
+from course_utils.checking.symptoms.symptom import Symptom
+from course_utils.checking.wording import in_one_form
+
+UNKNOWN_NAME = "unknown name"
+
+
+class _Complaint(NamedTuple):
+    """A kind of exception.
+
+    Attributes:
+        pattern: what its words are recognised by.
+        text: what is said of it.
+        says_itself: whether it says what the mistake is, so that no other exception comes from the same one.
+        elsewhere: what is said if no line of the learner's raised it; empty: the same.
+    """
+
+    name: str
+    pattern: str
+    text: str
+    says_itself: bool = False
+    elsewhere: str = ""
+
+
+_COMPLAINTS = (
+    _Complaint("none", r"\(type\).*returned None|is None; expected", "The result is None where a value is expected."),
+    _Complaint("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor|`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
+     "An array is used as a condition (`if`, `and`, `or`, `not`). It has many values: which one should decide? To ask whether an argument was passed, compare it with `None`."),
+    _Complaint("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
+     "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
+    _Complaint("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
+     "None is used as if it were a value. Is it an argument or an entry of a list that may be None, or the result of a function without a `return`?"),
+    _Complaint(
+        "another form",
+        r"WrongForm(?!.*(no parameter|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",
+        "What it returns does not have the form, or the kind of number, that the docstring promises.",
+    ),
+    _Complaint("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
+     "Two incompatible number types are combined (int32 and int64, float and integer, or a boolean in a calculation). Convert one of them."),
+    _Complaint(
+        "whole number needed",
+        r"cannot be interpreted as an integer|indices must be integers|only integer|expected an integer|must be integers? or|int\(\), but got float",
+        "A whole number is needed, but this is a float. `/` always gives a float; `//` divides whole numbers.",
+    ),
+    _Complaint(
+        "options by position",
+        r"[Oo]nly input tensors may be passed as positional",
+        "A Keras layer takes only tensors by position. Pass options, such as `training`, by name.",
+    ),
+    _Complaint(UNKNOWN_NAME, r"NameError|UnboundLocalError", "This name is not defined at that point: it is misspelt, or only set in another branch.",
+     says_itself=True),
+    _Complaint("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
+     "A function is called with arguments that it does not take. Compare the call with the function's signature; the exercise's own signature must stay as it is."),
+    _Complaint("attribute", r"AttributeError", "The object has no such attribute. Is it misspelt, from another library, or never set in the constructor?"),
+    _Complaint("random", r"two different outputs", "The same input gives two different outputs. Either something is random, such as dropout that is always on or a layer that is made anew in every call, or a call leaves something behind: a changed input, or a result that is kept."),
+    _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of what is to be trained. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
+    _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
+    _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    _Complaint("key", r"KeyError", "A dict is asked for a key that it does not have."),
+    _Complaint("division by zero", r"ZeroDivisionError", "There is a division by 0. What should the result be when there is nothing to count?"),
+    _Complaint("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
+     "A mask that is used as an index must have exactly the shape of what it picks from. The condition of `where` is broadcast; an index is not."),
+    _Complaint("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),
+    _Complaint("unpacking", r"values to unpack", "The number of values does not match the number of names that they are unpacked into. Is the number of axes (or of values) always the same?"),
+    _Complaint("order in memory", r"view size is not compatible",
+     "`view` needs the numbers in memory in the order of the axes, and after a transpose they no longer are. `reshape` copies them if it must.",
+     says_itself=True),
+    _Complaint("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
+     "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
+     elsewhere="It runs, but what it makes or returns does not have the shape that is needed where it is used. The message says which "
+     "shapes meet: which of them is yours?"),
+    _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new array instead."),
+    _Complaint("empty", r"empty|zero-size", "Something is empty, and the code does not expect that. What should the result be then?"),
+)  # fmt: skip
+"""All kinds. The first whose pattern fits is meant."""
+
+_SAYS_ITSELF = {each.name for each in _COMPLAINTS if each.says_itself}
+
+
+def may_be_one_mistake(problem: Problem, other: Problem) -> bool:
+    """Whether two exceptions may come from the same mistake. Some say what the mistake is: such a one comes from no other."""
+    complaints = {complaint_of(problem), complaint_of(other)}
+    return len(complaints) == 1 or not complaints & _SAYS_ITSELF
+
+
+def complaint_of(problem: Problem) -> str:
+    """What a problem is about: the name of its symptom, or else the kind of the exception."""
+    found = _help_with(problem)
+    return found[0] if found else in_one_form(problem.message).partition(":")[0]
+
+
+def about_exceptions(
+    exercise: Exercise, outcomes: Sequence[Outcome], failing: Sequence[int]
+) -> list[Symptom]:
+    """What the exceptions of the failing cases have in common, in words of the course."""
+    helps: dict[str, tuple[str, list[int]]] = {}
+    for index in failing:
+        if (problem := outcomes[index].problem) and (found := _help_with(problem)):
+            helps.setdefault(found[0], (found[1], []))[1].append(index)
+    if not helps:
+        return []
+    name, (text, cases) = max(helps.items(), key=lambda each: len(each[1][1]))
+    scope = "" if len(cases) == len(failing) else f"{share_of(exercise, cases)}: "
+    return [Symptom(name, scope + text)]
+
+
+def _help_with(problem: Problem) -> tuple[str, str] | None:
+    if problem.kind == "slow":
+        return "slow", "It takes too long. Does every loop end?"
+    if problem.kind == "type" and "None" not in problem.message:
+        return "type", "It returns something that does not have the form the docstring promises."
+    if problem.message.startswith("AssertionError") and ": assert " in problem.where:  # the learner's own
+        return (
+            "assertion",
+            "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
+        )
+    message = f"({problem.kind}) {in_one_form(problem.message)}"
+    found = next((each for each in _COMPLAINTS if re.search(each.pattern, message)), None)
+    if found is None:
+        return None
+    raised_elsewhere = not problem.where  # no line of the learner's raised it
+    return found.name, (raised_elsewhere and found.elsewhere) or found.text
