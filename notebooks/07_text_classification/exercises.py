@@ -598,6 +598,7 @@ def _run_encoder(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict
 
 def _reordered(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder(2, masked=False)(rng)
+    inputs["inputs"][0, 2] = 0  # without a mask, a word like any other
     return [inputs, {**inputs, "inputs": inputs["inputs"][:, ::-1].copy()}]
 
 
@@ -612,7 +613,11 @@ transformer_encoder = Exercise(
     call=_call_encoder,
     seconds=SECONDS,
     cases=(
-        Case("2 sentences of 8 words, no mask; and in reverse order", _reordered, outputs_follow_their_words),
+        Case(
+            "2 sentences of 8 words, no mask, one word all zeros; and in reverse order",
+            _reordered,
+            outputs_follow_their_words,
+        ),
         Case(
             "4 sentences with padding, 2 heads, in training: nothing is dropped",
             _encoder(4, masked=True, heads=2, training=True),
@@ -892,7 +897,10 @@ build_classifier = Exercise(
             "4 sentences, 3 classes, 2 heads, without positions",
             _classifier(4, 3, use_positions=False, heads=2),
         ),
-        Case("in training with dropout_rate=1: only the last bias is left", _classifier(2, 6, training=True)),
+        Case(
+            "2 classes, in training with dropout_rate=1: only the last bias is left",
+            _classifier(2, 2, training=True),
+        ),
         Case(
             "in training with the usual dropout_rate: each feature of the mean is dropped or doubled; the least and the greatest",
             _each_feature_by_itself,

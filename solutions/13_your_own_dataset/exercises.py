@@ -17,6 +17,7 @@ import numpy as np
 from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
 from course_utils.cases.gradients import WEIGHTS
 from course_utils.cases.properties import f32, normal, together
+from course_utils.cases.reading import written
 from course_utils.cases.torch_modules import sent_back, tensors
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
@@ -151,8 +152,8 @@ def _table(task: str, one_fault_each: bool = False):
         if (
             "spans" in COLUMNS[task]
         ):  # one that begins where its text does, one that ends where it does, and none
-            for spans in ([[0, 3, "A"]], [[-3, 0, "A"]], []):
-                text = new_text(rng, words, (6, 12))
+            for spans, after in (([[0, 3, "A"]], ""), ([[-3, 0, "A"]], ""), ([[-3, 0, "A"]], "  "), ([], "")):
+                text = new_text(rng, words, (6, 12)) + after  # blanks are characters like any others
                 spans = [[start % len(text), end or len(text), label] for start, end, label in spans]
                 rows.append({"group": words[0], "text": text, "spans": spans})
         if "answer" in COLUMNS[task]:
@@ -399,10 +400,11 @@ def _texts(lengths: tuple[int, ...], width: int, batch_size: int | None):
     """``batch_size``: None if the function is called without one."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        words = new_words(rng, 15)
+        # With capitals, accents and digits: a text that is changed before it is read has other tokens.
+        words = [f"{word}{place}" for place, word in enumerate(written(new_words(rng, 15)))]
         shuffled = rng.permutation(lengths)
         return {
-            "weights": {"words": f32(normal(rng, 18, width)), "places": f32(normal(rng, 20, width))},
+            "weights": {"words": f32(normal(rng, 19, width)), "places": f32(normal(rng, 20, width))},
             "texts": [" ".join(rng.choice(words, length).tolist()) for length in shuffled],
             "vocabulary": words,
         } | ({} if batch_size is None else {"batch_size": batch_size})
@@ -443,7 +445,7 @@ def _tiny(inputs: Inputs) -> tuple[Any, Any]:
             self, texts, padding=False, truncation=False, max_length=None, return_tensors=None, **others
         ):
             texts = [texts] if isinstance(texts, str) else list(texts)
-            ids = [[1, *(numbers[word] for word in text.split()), 2] for text in texts]
+            ids = [[1, *(numbers.get(word, 18) for word in text.split()), 2] for text in texts]
             longest = self.model_max_length if max_length is None else max_length
             if truncation:
                 ids = [[*row[: longest - 1], 2] if len(row) > longest else row for row in ids]
@@ -641,6 +643,8 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     base, layer, parts = _lora(learner, given)
     starts = [bool(parts[name].detach().any()) for name in ("down", "up")]
     starts.append(_like_normal_numbers(parts["down"].detach().numpy()))
+    if all(starts[::2]) and torch.equal(parts["down"], _lora(learner, given)[2]["down"]):
+        raise TypeError("two new layers begin with the same numbers in `down`; draw new ones for each layer.")
     at_start = layer(given["x"]).detach().clone()
     _trained_before(parts, given)
     output = layer(given["x"])
