@@ -51,6 +51,7 @@ class Graph:
         self.env: dict[str, Node] = {}
 
     def run_cell(self, source: str) -> None:
+        """Follows a cell, after those before it."""
         statements, lines = parsed_with_lines(source)
         self._run(statements, Scope(lines, self.env))
 

@@ -52,6 +52,7 @@ class Scope:
     is_class: bool = False
 
     def find(self, name: str) -> Node | None:
+        """What a name stands for here; None if that is not known."""
         scope: Scope | None = self
         while scope:
             if name in scope.env or (scope.own is not None and name in scope.own):
@@ -117,6 +118,7 @@ def flat(parts: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def parts_of(tree: ast.AST) -> Iterator[ast.AST]:
+    """The direct parts of a piece of code."""
     return ast.iter_child_nodes(tree)
 
 

@@ -194,23 +194,8 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
             yield "keepdims", f"{spot.node.arg}=False"
         case ast.keyword(arg="k" | "diagonal", value=ast.Constant(value=0 | 1 as number)):
             yield "off by one", f"{spot.node.arg}={1 - number}"
-        case ast.BinOp(left=left, op=op, right=right):
-            if isinstance(op, ast.Div | ast.Sub | ast.Pow | ast.Add | ast.Mult) and not isinstance(
-                left, ast.Constant
-            ):
-                yield "part left out", text(left)
-            if isinstance(op, ast.Add) and not isinstance(right, ast.Constant):
-                yield "part left out", text(right)
-            counted = isinstance(right, ast.Constant)  # `n - 1` for `n + 1` is a slip and no idea
-            if type(op) in _SIGNS and not counted and (between := _between(lines, left, right)):
-                sign = (
-                    "+" if isinstance(op, ast.Sub) else "-" if isinstance(op, ast.Add) else _SIGNS[type(op)]
-                )
-                old = next(each for each in "+-&|" if each in between)
-                yield (
-                    "sign",
-                    f"{_text_from(lines, spot.node, left)}{between.replace(old, sign, 1)}{_text_to(lines, right, spot.node)}",
-                )
+        case ast.BinOp():
+            yield from _of_operation(spot.node, lines)
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
             yield "negation", text(operand)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=float(value))) if value >= 1e4:
@@ -219,27 +204,8 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
             yield "negation", text(operand)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
             yield "comparison", f"{text(left)} {_COMPARED[type(op)]} {text(right)}"
-        case ast.Call(func=func, args=args, keywords=keywords):
-            name, rest = _name(func), [text(each) for each in [*args, *keywords]]
-            if name in _RELATED and isinstance(func, ast.Attribute):
-                yield (
-                    "related function",
-                    f"{text(func)[: -len(name)]}{_RELATED[name]}({', '.join(rest)})",
-                )
-            if name == "where" and len(args) == 3:
-                yield "branches swapped", f"{text(func)}({rest[0]}, {rest[2]}, {rest[1]})"
-            if name in _OF_AXES and len(args) == 2 and (number := _whole(args[1])) in _AXES:
-                yield "axis", f"{text(func)}({rest[0]}, {', '.join([_AXES[number], *rest[2:]])})"
-            if name in ("triu", "tril") and len(args) == 2 and _whole(args[1]) in (0, 1):
-                yield "off by one", f"{text(func)}({rest[0]}, {1 - _whole(args[1])})"
-            if name in _SINGLE and args and not isinstance(args[0], ast.Starred):
-                yield "step left out", rest[0]
-            if name in ("swapaxes", "transpose", "permute") and len(args) >= 2 and _is_method(func):
-                yield "transpose left out", text(func.value)
-            if name == "range" and len(args) == 1 and isinstance(args[0], ast.Name):
-                yield "off by one", f"range({rest[0]} - 1)"
-            if name == "range" and len(args) == 2 and _whole(args[0]) in (0, 1):
-                yield "off by one", f"range({1 - _whole(args[0])}, {rest[1]})"
+        case ast.Call():
+            yield from _of_call(spot.node, lines)
         case ast.Attribute(value=value, attr="T" | "mT", ctx=ast.Load()):
             yield "transpose left out", text(value)
         case ast.Name() if isinstance(spot.parent, ast.Tuple | ast.Return) and _starts_with_return(
@@ -258,6 +224,50 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
             yield "line left out", ""
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in _names(value):
             yield "line left out", ""
+
+
+def _of_operation(node: ast.BinOp, lines: list[str]) -> Iterator[tuple[str, str]]:
+    """What may stand in the place of a sum, a product and the like."""
+    left, op, right = node.left, node.op, node.right
+    if isinstance(op, ast.Div | ast.Sub | ast.Pow | ast.Add | ast.Mult) and not isinstance(
+        left, ast.Constant
+    ):
+        yield "part left out", _piece(lines, left)
+    if isinstance(op, ast.Add) and not isinstance(right, ast.Constant):
+        yield "part left out", _piece(lines, right)
+    counted = isinstance(right, ast.Constant)  # `n - 1` for `n + 1` is a slip and no idea
+    if type(op) in _SIGNS and not counted and (between := _between(lines, left, right)):
+        sign = "+" if isinstance(op, ast.Sub) else "-" if isinstance(op, ast.Add) else _SIGNS[type(op)]
+        old = next(each for each in "+-&|" if each in between)
+        yield (
+            "sign",
+            f"{_text_from(lines, node, left)}{between.replace(old, sign, 1)}{_text_to(lines, right, node)}",
+        )
+
+
+def _of_call(node: ast.Call, lines: list[str]) -> Iterator[tuple[str, str]]:
+    """What may stand in the place of a call."""
+    func, args, keywords = node.func, node.args, node.keywords
+    name, rest = _name(func), [_piece(lines, each) for each in [*args, *keywords]]
+    if name in _RELATED and isinstance(func, ast.Attribute):
+        yield (
+            "related function",
+            f"{_piece(lines, func)[: -len(name)]}{_RELATED[name]}({', '.join(rest)})",
+        )
+    if name == "where" and len(args) == 3:
+        yield "branches swapped", f"{_piece(lines, func)}({rest[0]}, {rest[2]}, {rest[1]})"
+    if name in _OF_AXES and len(args) == 2 and (number := _whole(args[1])) in _AXES:
+        yield "axis", f"{_piece(lines, func)}({rest[0]}, {', '.join([_AXES[number], *rest[2:]])})"
+    if name in ("triu", "tril") and len(args) == 2 and _whole(args[1]) in (0, 1):
+        yield "off by one", f"{_piece(lines, func)}({rest[0]}, {1 - _whole(args[1])})"
+    if name in _SINGLE and args and not isinstance(args[0], ast.Starred):
+        yield "step left out", rest[0]
+    if name in ("swapaxes", "transpose", "permute") and len(args) >= 2 and _is_method(func):
+        yield "transpose left out", _piece(lines, func.value)
+    if name == "range" and len(args) == 1 and isinstance(args[0], ast.Name):
+        yield "off by one", f"range({rest[0]} - 1)"
+    if name == "range" and len(args) == 2 and _whole(args[0]) in (0, 1):
+        yield "off by one", f"range({1 - _whole(args[0])}, {rest[1]})"
 
 
 def _text_from(lines: list[str], outer: ast.AST, inner: ast.AST) -> str:

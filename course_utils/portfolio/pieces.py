@@ -25,6 +25,7 @@ class Piece:
 
     @property
     def name(self) -> str:
+        """The name of its exercise."""
         return self.key.partition(".")[2]
 
 

@@ -14,7 +14,6 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.check import SEED_VARIABLE
 from course_utils.checking.ready_made import YOURS
 from course_utils.maths import softmax
-from course_utils.models.keras_translator import positional_encoding
 from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
 from course_utils.yours import OFFERS, fitted
 from grader.handout.demo import solved
@@ -52,7 +51,14 @@ def test_there_is_a_place_for_each_of_them(labs):
         assert offer.key in labs[WHERE[name]].exercises
 
 
-@pytest.mark.parametrize("name", OFFERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # its check is the first here to make a PyTorch layer, for which PyTorch imports its compiler
+        pytest.param(name, marks=[pytest.mark.slow] if name == "MultiHeadAttention" else [])
+        for name in OFFERS
+    ],
+)
 def test_one_s_own_is_used_where_it_passes_and_a_line_says_so(learner, capsys, name):
     learner(WHERE[name])
     found = getattr(yours, name)
@@ -115,6 +121,13 @@ def test_one_s_own_positions_are_what_later_labs_take(labs):
     found = fitted("sinusoidal_positions", theirs)(7, 6)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, sinusoidal_positions(7, 6))
+
+
+@pytest.mark.slow  # it imports TensorFlow
+def test_one_s_own_positions_are_what_the_labs_in_keras_take(labs):
+    from course_utils.models.keras_translator import positional_encoding
+
+    theirs = labs["04_positional_encoding"].reference["positional_encoding"]
     in_keras = fitted("positional_encoding", theirs)(7, 6)
     np.testing.assert_allclose(in_keras, positional_encoding(7, 6), atol=1e-6)
     assert in_keras.dtype == positional_encoding(7, 6).dtype

@@ -118,6 +118,7 @@ def _features(name: str, value: Any) -> Iterator[str]:
 
 
 def share_of(exercise: Exercise, cases: Sequence[int]) -> str:
+    """How many of the cases these are, in words; of a single one, its title."""
     return (
         f"In {titles_of(exercise, cases)}"
         if len(cases) == 1
@@ -126,6 +127,7 @@ def share_of(exercise: Exercise, cases: Sequence[int]) -> str:
 
 
 def titles_of(exercise: Exercise, cases: Sequence[int]) -> str:
+    """The titles of cases, in words."""
     titles = [f"“{exercise.cases[index].title}”" for index in cases]
     more = f" and {len(titles) - 2} more" if len(titles) > 3 else ""
     shown = titles[:2] if more else titles

@@ -11,6 +11,7 @@ from course_utils.checking.symptoms.pairs import Found, Pair, axis_in_words, sam
 
 
 def another_kind(pair: Pair) -> Iterator[Found]:
+    """Booleans for numbers, or numbers for booleans."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape or (got.dtype.kind == "b") == (wanted.dtype.kind == "b"):
         return
@@ -29,6 +30,7 @@ def another_kind(pair: Pair) -> Iterator[Found]:
 
 
 def axis_of_one(pair: Pair) -> Iterator[Found]:
+    """It has axes of length 1 too many, too few, or elsewhere."""
     got, wanted = pair.got, pair.wanted
     if got.shape == wanted.shape or got.size != wanted.size:
         return
@@ -46,6 +48,7 @@ def axis_of_one(pair: Pair) -> Iterator[Found]:
 
 
 def transposed(pair: Pair) -> Iterator[Found]:
+    """Its axes are in another order."""
     got, wanted = pair.got, pair.wanted
     if not 2 <= got.ndim <= 5 or got.ndim != wanted.ndim or sorted(got.shape) != sorted(wanted.shape):
         return
@@ -63,6 +66,7 @@ def transposed(pair: Pair) -> Iterator[Found]:
 
 
 def too_short_or_long(pair: Pair) -> Iterator[Found]:
+    """One axis is too short or too long."""
     got, wanted = pair.got, pair.wanted
     if got.ndim != wanted.ndim or got.shape == wanted.shape:
         return
@@ -128,6 +132,7 @@ def summarised(pair: Pair) -> Iterator[Found]:
 
 
 def same_numbers_in_another_shape(pair: Pair) -> Iterator[Found]:
+    """It has as many numbers, in another shape."""
     got, wanted = pair.got, pair.wanted
     if got.shape == wanted.shape or got.size != wanted.size or got.size < 2:
         return

@@ -26,6 +26,7 @@ def factor_in(pair: Pair) -> float | None:
 
 
 def one_factor(pair: Pair) -> Iterator[Found]:
+    """All numbers are multiplied by one."""
     factor = factor_in(pair)
     if factor is None or math.isclose(factor, 1, rel_tol=5e-3):  # it would be called "1 times"
         return
@@ -56,6 +57,7 @@ def factor_of_its_own(pairs: Sequence[Pair]) -> Found | None:
 
 
 def one_offset(pair: Pair) -> Iterator[Found]:
+    """All numbers are off by one and the same."""
     got, wanted = as_numbers(pair)
     off = got - wanted
     middle = float(np.median(off))
@@ -71,12 +73,14 @@ def one_offset(pair: Pair) -> Iterator[Found]:
 
 
 def one_minus(pair: Pair) -> Iterator[Found]:
+    """It is 1 minus what is expected."""
     got, wanted = as_numbers(pair)
     if got.size > 1 and pair.same(got, 1 - wanted):  # a single number is 1 minus another by chance: 0 for 1
         yield "one minus", "{it} is 1 minus what is expected."
 
 
 def factor_of_rows(pair: Pair) -> Iterator[Found]:
+    """Each row or column has a factor of its own."""
     got, wanted = as_numbers(pair)
     if got.ndim > 1 and factor_in(pair) is None:  # one factor for all rows is none of their own
         if _is_scaled_along(got, wanted, -1):
@@ -105,6 +109,7 @@ def _varies_along(wanted: np.ndarray, axes: int | tuple[int, ...]) -> bool:
 
 
 def offset_of_rows(pair: Pair) -> Iterator[Found]:
+    """Each row or column is off by a number of its own."""
     got, wanted = as_numbers(pair)
     off, near = got - wanted, {"rtol": 1e-3, "atol": 1e-5 * max(1.0, np.abs(wanted).max())}
     if (
@@ -158,6 +163,7 @@ _LEFT_OUT_OF_A_ROW = (
 
 
 def function_of_it(pair: Pair) -> Iterator[Found]:
+    """A function was applied once too often, or is left out."""
     got, wanted = as_numbers(pair)
     rows = wanted.ndim > 0 and wanted.shape[-1] > 1
     for name, function in (*_FUNCTIONS, *(_FUNCTIONS_OF_A_ROW if rows else ())):

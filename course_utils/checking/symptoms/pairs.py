@@ -61,6 +61,7 @@ def wrong_pairs(
 
 
 def close(exercise: Exercise, got: Any, wanted: Any) -> np.ndarray:
+    """Where two arrays count as equal."""
     got, wanted = np.asarray(got), np.asarray(wanted)
     if "f" in (got.dtype.kind, wanted.dtype.kind):
         return np.isclose(
@@ -79,6 +80,7 @@ def by_last_name(inputs: Inputs) -> Iterator[tuple[str, Any]]:
 
 
 def as_array(value: Any) -> np.ndarray | None:
+    """Numbers or booleans as an array, of a tensor, too; None if it is neither."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
     if hasattr(value, "numpy"):
@@ -104,6 +106,7 @@ def as_numbers(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
 
 
 def same_set(pair: Pair) -> bool:
+    """Whether two arrays have the same numbers, in whatever order."""
     got, wanted = np.sort(pair.got, axis=None), np.sort(pair.wanted, axis=None)
     return pair.got.dtype.kind != "b" and len(np.unique(wanted)) > 2 and pair.same(got, wanted)
 
@@ -119,4 +122,5 @@ def axis_in_words(axis: int) -> str:
 
 
 def number_in_words(value: float) -> str:
+    """A number with three digits."""
     return f"{value:.3g}"

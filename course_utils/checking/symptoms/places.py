@@ -11,6 +11,7 @@ from course_utils.checking.symptoms.pairs import Found, Pair, as_array, axis_in_
 
 
 def shifted(pair: Pair) -> Iterator[Found]:
+    """Everything comes one place too early or too late."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape:
         return
@@ -29,6 +30,7 @@ def shifted(pair: Pair) -> Iterator[Found]:
 
 
 def reordered(pair: Pair) -> Iterator[Found]:
+    """It is in reverse or another order along an axis."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape or got.dtype.kind == "b":
         return
@@ -52,12 +54,14 @@ def reordered(pair: Pair) -> Iterator[Found]:
 
 
 def other_places(pair: Pair) -> Iterator[Found]:
+    """The numbers are right, their places are not."""
     if pair.got.shape != pair.wanted.shape or not same_set(pair):
         return
     yield "other places", "{it} has the right numbers, but in the wrong places."
 
 
 def all_rows_alike(pair: Pair) -> Iterator[Found]:
+    """All rows, columns or entries along an axis are the same."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape or got.ndim < 2 or got.dtype.kind == "b":
         return
@@ -164,16 +168,19 @@ def ends_and_diagonals(pair: Pair) -> Iterator[Found]:
 
 
 def zeros_expected(pair: Pair) -> Iterator[Found]:
+    """It is wrong only where 0 is expected."""
     if _some_numbers_wrong(pair) and not (pair.wrong & (pair.wanted != 0)).any():
         yield "zeros expected", "{it} is wrong only where 0 is expected."
 
 
 def zeros_instead(pair: Pair) -> Iterator[Found]:
+    """It is 0 wherever it is wrong."""
     if _some_numbers_wrong(pair) and pair.got.dtype.kind != "b" and (pair.got[pair.wrong] == 0).all():
         yield "zeros instead", "{it} is 0 wherever it is wrong."
 
 
 def negative_expected(pair: Pair) -> Iterator[Found]:
+    """It is wrong only where a negative number is expected."""
     if not _some_numbers_wrong(pair):
         return
     negative = pair.wanted < 0

@@ -10,6 +10,7 @@ from course_utils.checking.symptoms.pairs import Found, Pair, as_array, as_numbe
 
 
 def not_a_number(pair: Pair) -> Iterator[Found]:
+    """Something is NaN or infinite that should not be."""
     got, wanted = pair.got, pair.wanted
     if got.dtype.kind != "f" or got.shape != wanted.shape:
         return
@@ -33,6 +34,7 @@ def not_a_number(pair: Pair) -> Iterator[Found]:
 
 
 def one_value(pair: Pair) -> Iterator[Found]:
+    """All values are the same."""
     got, wanted = pair.got, pair.wanted
     if (
         got.shape != wanted.shape
@@ -49,6 +51,7 @@ def one_value(pair: Pair) -> Iterator[Found]:
 
 
 def opposite(pair: Pair) -> Iterator[Found]:
+    """It is inverted or negated."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape:
         return
@@ -60,12 +63,14 @@ def opposite(pair: Pair) -> Iterator[Found]:
 
 
 def another_output(pair: Pair) -> Iterator[Found]:
+    """It is what another output should be."""
     for name, other in pair.others.items():
         if other.size > 1 and pair.same(pair.got, other):
             yield "another output", f"{{it}} is what `{name}` should be."
 
 
 def an_input(pair: Pair) -> Iterator[Found]:
+    """It is an input, unchanged."""
     if pair.got.size < 2 or (pair.got == pair.got.flat[0]).all():
         return
     for name, value in pair.inputs.items():
@@ -101,6 +106,7 @@ def plus_an_input(pair: Pair) -> Iterator[Found]:
 
 
 def rounded_or_not(pair: Pair) -> Iterator[Found]:
+    """It is rounded, or is not."""
     got, wanted = pair.got, pair.wanted
     if got.shape != wanted.shape or "b" in (got.dtype.kind, wanted.dtype.kind):
         return
@@ -117,6 +123,7 @@ def rounded_or_not(pair: Pair) -> Iterator[Found]:
 
 
 def too_many_or_few(pair: Pair) -> Iterator[Found]:
+    """Booleans are wrong on one side only."""
     got, wanted = pair.got, pair.wanted
     if pair.wrong is None or got.dtype.kind != "b" or wanted.dtype.kind != "b":
         return
@@ -133,6 +140,7 @@ def too_many_or_few(pair: Pair) -> Iterator[Found]:
 
 
 def off_by_one(pair: Pair) -> Iterator[Found]:
+    """Whole numbers are off by 1 or 2."""
     got, wanted = as_numbers(pair)
     if (wanted != np.round(wanted)).any() or (got != np.round(got)).any():
         return
@@ -143,6 +151,7 @@ def off_by_one(pair: Pair) -> Iterator[Found]:
 
 
 def nearly(pair: Pair) -> Iterator[Found]:
+    """It differs by little."""
     got, wanted = as_numbers(pair)
     size = np.abs(wanted)
     scale = np.maximum(size, 0.1 * size.max())
@@ -159,6 +168,7 @@ def nearly(pair: Pair) -> Iterator[Found]:
 
 
 def one_sided(pair: Pair) -> Iterator[Found]:
+    """It is too large or too small wherever it is wrong."""
     got, wanted = as_numbers(pair)
     off = (got - wanted)[pair.wrong]
     if (off > 0).all():
