@@ -43,6 +43,9 @@ from course_utils.quiet import without_startup_messages
 
 SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
 
+brought_back: list[str] = []
+"""The cells that `course_utils.continue_here` has run in this session in the learner's place, as if these had been run."""
+
 
 class CheckFailed(Exception):
     """Raised after the report; displayed as one line, because the report has already said the rest."""
@@ -209,9 +212,11 @@ def _given(
 
 
 def _history(namespace: Mapping[str, Any]) -> list[str]:
-    """IPython's: every cell that ran, magics already turned into Python. Elsewhere there is none."""
+    """IPython's: every cell that ran, magics already turned into Python, after those that were brought back. Elsewhere there is none."""
     history = namespace.get("In")
-    return history if isinstance(history, list) and all(isinstance(cell, str) for cell in history) else []
+    if not isinstance(history, list) or not all(isinstance(cell, str) for cell in history):
+        return []
+    return [*brought_back, *history]
 
 
 def _source_of(attempt: Any) -> list[str]:
