@@ -53,6 +53,7 @@ from grader.book import file as gradebook_file
 from grader.book import late_days, log, requests, rules, statuses
 from grader.book import state as gradebook_state
 from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
+from grader.book.counting import EVERYTHING, Counted, counted
 from grader.book.lateness import marked_late
 from grader.book.marker import Marker
 from grader.book.points import Points
@@ -128,6 +129,7 @@ class Result:
         submission: its id in the gradebook, which requests to look again are about.
         requests: those about it, in the order of their numbers.
         marks: what an instructor has decided about it, beside points.
+        counts: which cells' points count, by the rules of the term.
     """
 
     student: str
@@ -142,16 +144,30 @@ class Result:
     requests: tuple[Request, ...] = ()
     marked_late: str = ""
     marks: Marks = statuses.NONE
+    counts: Counted = EVERYTHING
 
     @property
     def waiting(self) -> frozenset[str]:
-        """Cells whose points a human still has to give."""
-        return frozenset(cell for cell, points in self.points.items() if points is None)
+        """Cells whose points a human still has to give, of those that count."""
+        return frozenset(cell for cell, points in self._counting.items() if points is None)
 
     @property
     def earned(self) -> float:
-        """All points, without regard to lateness."""
-        return sum(filter(None, self.points.values()))
+        """All points that count, without regard to lateness."""
+        return sum(filter(None, self._counting.values()))
+
+    @property
+    def _counting(self) -> Mapping[str, float | None]:
+        left_out = self.counts.left_out
+        return {cell: points for cell, points in self.points.items() if cell not in left_out}
+
+    def most(self, points: Mapping[str, float]) -> float:
+        """The points that are 100 %, without those that a human still has to give.
+
+        Args:
+            points: graded cell -> its points.
+        """
+        return sum(each for cell, each in self.counts.most(points).items() if cell not in self.waiting)
 
     @property
     def after_lateness(self) -> float:
@@ -502,6 +518,7 @@ class Gradebook:
         said = select(pages.c.page, _CELL.c.name, _COMMENT.c.auto_comment, _COMMENT.c.manual_comment)
         said = said.join(_COMMENT, _COMMENT.c.notebook_id == pages.c.page)
         said = said.join(_CELL, _CELL.c.id == _COMMENT.c.cell_id)
+        counts = self.counted(lab)
         points: dict[str, dict[str, float | None]] = {}
         left: dict[str, set[str]] = {}
         comments: dict[str, dict[str, str]] = {}
@@ -534,6 +551,7 @@ class Gradebook:
                     tuple(asked.get(row["submission"], ())),
                     marked_late(self.course.submitted / row["student"] / lab.name),
                     marks.get(row["student"], statuses.NONE),
+                    counts,
                 )
                 for row in found
             ),
@@ -637,6 +655,14 @@ class Gradebook:
             text = rules.text_in(connection)
         labs = self.course.labs()
         return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
+
+    def counted(self, lab: Lab) -> Counted:
+        """What of a lab counts, by the rules of the term.
+
+        Raises:
+            GraderError: the rules name a lab that the course does not have any more, or this one has not been built.
+        """
+        return counted(lab, self.rules())
 
     def enter_rules(self, text: str, file: str, why: str) -> None:
         """Checks and enters the rules of the term, and brings lateness up to date.

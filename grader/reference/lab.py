@@ -17,11 +17,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from course_utils import exercises
+from course_utils.checking.check import digest
 from course_utils.checking.exercise import Exercise, exercises_of
 from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.names import Cell
 from course_utils.checking.outcome import Outcome, try_exercise
-from course_utils.continue_here import GIVEN, digest
+from course_utils.continue_here import GIVEN
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
 from course_utils.start_page import FILE_NAME as START_PAGE

@@ -359,13 +359,14 @@ def differences(
     with Gradebook.open(lab.course) as gradebook:
         entered, people = gradebook.results(lab, among), gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
+        points = sum(gradebook.counted(lab).most(lab.points_of_cells).values())
     results = graded(entered)
     there = [student for student in collected(lab) if among is None or student in among]
     stand = standings(entered, there, (), marks)
     scores = {student: round(score, 2) for student, score in scores_of(results, stand).items()}
     excused = {student: None for student, each in stand.items() if each is Standing.EXCUSED}
     wanted = dict(sorted((scores | excused).items()))
-    waiting = {each.student for each in results if None in each.points.values()}
+    waiting = {each.student for each in results if each.waiting}
     if not wanted:
         raise GraderError(
             f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
@@ -374,10 +375,10 @@ def differences(
     numbers = {student: number or number_in_id(student) for student, number in known.items()}
     see_that_nobody_shares("Canvas", numbers)
     assignment = canvas.assignment()
-    if assignment.points != lab.points:
+    if assignment.points != points:
         most = "no" if assignment.points is None else f"{assignment.points:g}"
         raise GraderError(
-            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
+            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {points:g}. Is it the right assignment? If so, set its points in Canvas to {points:g}."
         )
     if assignment.kind in ("pass_fail", "not_graded"):
         raise GraderError(

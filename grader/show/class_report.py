@@ -18,6 +18,7 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
+from grader.book.counting import NOT
 from grader.book.gradebook import Gradebook, Result, students_of
 from grader.book.requests import Request
 from grader.book.statuses import Marks, by_student
@@ -64,6 +65,7 @@ class ExerciseFacts:
         given: number of submissions in which it is right given a mistake in an earlier exercise.
         working: number of submissions in which it is right with a working earlier exercise, which their own is not.
         asked: number of open requests to look at it again.
+        counts: in words, if its points do not count as others do by the rules of the term.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ExerciseFacts:
     given: int
     working: int
     asked: int
+    counts: str = ""
 
 
 @dataclass(frozen=True)
@@ -266,7 +269,7 @@ def analyse(
     open_requests = tuple(each for each in requests if not each.decided)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
     return Analysis(
-        lab.points,
+        sum(results[0].counts.most(lab.points_of_cells).values()),
         lab.points_of_cells,
         tuple(results),
         tuple(
@@ -287,19 +290,22 @@ def analyse(
 
 
 def share_of(result: Result, points: Mapping[str, float]) -> float:
-    """A submission's share of the points, without those that a human still has to give.
+    """A submission's share of the points that count, without those that a human still has to give; at most 1.
 
     Args:
         points: graded cell -> its points.
     """
-    most = sum(points.values()) - sum(points.get(cell, 0.0) for cell in result.waiting)
-    return result.score / most if most > 0 else 0.0
+    most = result.most(points)
+    return min(result.score / most, 1.0) if most > 0 else 0.0
 
 
 def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
-    given = [result for result in results if cell not in result.waiting]
+    given = [result for result in results if result.points.get(cell, 0.0) is not None]
     earned = [result.points.get(cell) or 0.0 for result in given]
-    rest = [result.earned - own for result, own in zip(given, earned, strict=True)]
+    rest = [
+        result.earned - own * (cell not in result.counts.left_out)
+        for result, own in zip(given, earned, strict=True)
+    ]
     return ExerciseFacts(
         name,
         points,
@@ -311,6 +317,7 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result], as
         given=sum(name in _given(result) for result in results),
         working=sum(name in _with_working(result) for result in results),
         asked=asked,
+        counts=results[0].counts.of(cell) if results else "",
     )
 
 
@@ -381,7 +388,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state in ENDED:
             reasons.append(f"the submission {ENDED[result.marker.state]}")
-        at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
+        at_stake = result.most(lab.points_of_cells)
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
         elif result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
@@ -406,7 +413,9 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     lost = (
         cell
         for cell, points in result.points.items()
-        if cell in names and points is not None and points < lab.points_of_cells[cell] - 0.005
+        if cell in result.counts.most(names)
+        and points is not None
+        and points < lab.points_of_cells[cell] - 0.005
     )
     first = min(lost, key=list(names).index, default=None)
     if first is None:
@@ -483,7 +492,8 @@ def summary(found: Analysis) -> list[str]:
     lines = [
         f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
     ]
-    graded = [facts for facts in found.exercises if facts.mean is not None and not facts.waiting]
+    counting = [facts for facts in found.exercises if not facts.counts]
+    graded = [facts for facts in counting if facts.mean is not None and not facts.waiting]
     hard = min(graded, key=lambda facts: facts.mean, default=None)
     if hard and hard.mean < 0.8 and len(graded) > 1:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
@@ -509,7 +519,9 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected, and count{'' if count > 1 else 's'} for nobody: see the list below."
         )
-    if waiting := sum(facts.waiting for facts in found.exercises):
+    if told := found.results[0].counts.told:
+        lines.append(told)
+    if waiting := sum(facts.waiting for facts in found.exercises if facts.counts != NOT):
         lines.append(
             f"{waiting} written answers are waiting to be graded by hand. Percentages are of the points without them."
             if waiting > 1

@@ -14,9 +14,10 @@ import pytest
 from nbformat.v4 import new_code_cell
 from project import LABS, ROOT
 
+from course_utils import progress
 from course_utils.checking import check as checking
-from course_utils.checking.check import SEED_VARIABLE
-from course_utils.continue_here import GIVEN, digest
+from course_utils.checking.check import SEED_VARIABLE, check, digest
+from course_utils.continue_here import GIVEN
 from grader.handout.demo import with_texts
 from grader.reference.lab import GO_ON_CELL, checked_exercise, is_solution, runs_in_grading
 
@@ -167,6 +168,18 @@ def test_what_was_brought_back_is_history_for_the_check(day_two, work):
     day_two(added(work("project_qkv"), "project_qkv", ready))
     assert checking._history({"In": ["", "x = 1"]})[-2:] == ["", "x = 1"]
     assert ready in checking._history({"In": ["", "x = 1"]})
+
+
+def test_what_has_passed_with_this_very_text_is_not_tried_again(day_two, labs, work, monkeypatch):
+    text = labs[LAB].solution_texts["project_qkv"]
+    namespace = {"__name__": "__main__", "check": check, "In": ["", "import numpy as np", text]}
+    exec("import numpy as np\n" + text + "\ncheck('self_attention.project_qkv')", namespace)
+    assert progress.load()["self_attention.project_qkv"]["code"] == digest(text)
+    tried = []
+    monkeypatch.setattr("course_utils.continue_here.fault_of", lambda key, *_: tried.append(key) or "wrong")
+    assert "Go on with attend_one_word" in day_two(work("project_qkv"))[1] and not tried
+    assert "Begin with project_qkv" in day_two(work(project_qkv=text + "\n\nX = 1"))[1]
+    assert tried == ["self_attention.project_qkv"]
 
 
 @pytest.mark.parametrize("name", LABS)
