@@ -1,7 +1,8 @@
 """``continue_here("self_attention")``: what a learner had before the kernel was closed, in seconds, and where to go on.
 
 It reads the notebook as it was last saved and runs, from the top to the first exercise of the core path that is not solved: the course's own
-cells that grading runs, and of all others only imports, functions, classes and constants. So nothing trains, draws or measures.
+cells that grading runs, and of all others only imports, functions, classes and constants. So nothing trains, draws or measures. Weights that were trained
+come from :mod:`course_utils.kept_weights`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from course_utils import labs, progress
+from course_utils import kept_weights, labs, progress
 from course_utils.checking.bypass import parsed
 from course_utils.checking.check import SEED_VARIABLE, brought_back, defining, digest
 from course_utils.checking.time_limit import TooSlow, time_limit
@@ -49,6 +50,7 @@ def continue_here(slug: str) -> None:
     if SEED_VARIABLE in os.environ or not _somebody_is_there():
         return
     said = _bring_back(slug, sys._getframe(1).f_globals)
+    kept_weights.keep_what_trains(slug, _shell())
     style = QUIET if len(said) == 1 else TEXT
     publish(
         {
@@ -60,11 +62,14 @@ def continue_here(slug: str) -> None:
 
 def _somebody_is_there() -> bool:
     """Whether whoever runs this cell could answer a question: a notebook's window can, what validates or converts notebooks cannot."""
-    if "IPython" not in sys.modules:
-        return True
+    return bool(getattr(getattr(_shell(), "kernel", None), "_allow_stdin", True))
+
+
+def _shell() -> Any:
+    """IPython's shell; None where there is none."""
     from IPython.core.getipython import get_ipython
 
-    return bool(getattr(getattr(get_ipython(), "kernel", None), "_allow_stdin", True))
+    return get_ipython()
 
 
 @dataclass
@@ -75,11 +80,13 @@ class _Session:
         solved: the exercises that pass their checks, in order.
         open: the others, each with its section; of the core path at most one, because it ends there.
         left_out: sentences about cells that were not run to their end.
+        weights: sentences about the weights that were kept.
     """
 
     solved: list[str] = field(default_factory=list)
     open: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    weights: list[str] = field(default_factory=list)
 
 
 def _bring_back(slug: str, namespace: dict[str, Any]) -> list[str]:
@@ -113,7 +120,7 @@ def _notebook_file(slug: str) -> Path:
 
 
 def _run(lab: LabInfo, file: Path, cells: Sequence[Mapping[str, Any]], namespace: dict[str, Any]) -> _Session:
-    session, section, sources = _Session(), "", []
+    session, section, sources = _Session(), "", {}
     given = {each for cell in cells for each in _given_in(cell)}
     with _quietly():
         for number, cell in enumerate(cells, start=1):
@@ -124,16 +131,17 @@ def _run(lab: LabInfo, file: Path, cells: Sequence[Mapping[str, Any]], namespace
                 continue
             name = _check_in(cell, lab.slug)
             if not name:
-                sources.append(source)
+                sources[number] = source
                 session.left_out += _run_cell(number, source, digest(source) in given, namespace)
             elif name in lab.exercises:
-                if _is_right(lab, name, sources, namespace):
+                if _is_right(lab, name, [*sources.values()], namespace):
                     session.solved.append(name)
                 else:
                     session.open[name] = section
                     if name not in lab.waits:
                         break
-    brought_back[:] = sources
+        session.weights += kept_weights.bring_back(lab.slug, [*sources.items()], namespace)
+    brought_back[:] = sources.values()
     return session
 
 
@@ -187,10 +195,9 @@ def _is_right(lab: LabInfo, name: str, sources: Sequence[str], namespace: dict[s
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Nothing that cells show is shown again, and none can wait for an answer."""
-    from IPython.core.getipython import get_ipython
     from IPython.utils.capture import capture_output
 
-    kernel = getattr(get_ipython(), "kernel", None)
+    kernel = getattr(_shell(), "kernel", None)
     before = getattr(kernel, "_allow_stdin", None)
     if before is not None:
         kernel._allow_stdin = False
@@ -253,6 +260,7 @@ def _in_words(lab: LabInfo, session: _Session, saved: datetime) -> list[str]:
     said = [
         f"Brought back from the notebook as you saved it on {saved:%-d %B at %H:%M}: {names}, and the imports and data above.",
         "Cells that train, draw or measure have not been run. Run those again whose results you need.",
+        *session.weights,
         *session.left_out,
     ]
     if following:
