@@ -454,7 +454,7 @@ class Lab:
 
 
 _GO_ON = """\
-# After a break, run this cell first.
+# Continue here: after a break, run this cell first.
 from course_utils.continue_here import continue_here
 
 continue_here("{slug}")"""

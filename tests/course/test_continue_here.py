@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
-from nbformat.v4 import new_code_cell
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 from project import LABS, ROOT
 
 from course_utils import progress
@@ -161,6 +162,17 @@ def test_in_grading_and_where_nobody_sits_at_the_notebook_it_does_nothing(day_tw
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
     namespace, said = day_two(notebook)
     assert said == "" and "project_qkv" not in namespace
+
+
+def test_validate_and_whatever_else_runs_all_cells_in_a_kernel_gets_nothing_from_it(day_two, work, tmp_path):
+    notebook = work("project_qkv")
+    nbformat.write(notebook, tmp_path / LAB / "self_attention.ipynb")
+    cell = next(each for each in notebook.cells if each.id == GO_ON_CELL)
+    looked = new_code_cell("print('project_qkv' in globals(), get_ipython().kernel._allow_stdin)")
+    run = NotebookClient(
+        new_notebook(cells=[cell, looked]), resources={"metadata": {"path": tmp_path / LAB}}
+    ).execute()
+    assert run.cells[0].outputs == [] and run.cells[1].outputs[0].text == "False False\n"
 
 
 def test_what_was_brought_back_is_history_for_the_check(day_two, work):
