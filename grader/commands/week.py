@@ -318,7 +318,7 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand, deducted by decision or for lateness, or not counted by the rules of the term change {len(other)} of the scores (the table shows "
+            f"What the rules of the term count, points given by hand, and points deducted by decision or for lateness change {len(other)} of the scores (the table shows "
             f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
