@@ -93,8 +93,11 @@ def best_scores() -> dict[str, float]:
     return {key: entry.get("best", 0.0) for key, entry in load().items()}
 
 
-def record(key: str, score: float) -> dict:
+def record(key: str, score: float, code: str = "") -> dict:
     """Records an attempt and returns the exercise's entry. Once an exercise is solved, its attempts are no longer counted.
+
+    Args:
+        code: a digest of the cell that defines it, if that is known; kept as ``"code"`` where the attempt is right.
 
     A check never fails because its progress cannot be read or written. What is damaged is put aside, and that is said in one line.
     """
@@ -105,6 +108,8 @@ def record(key: str, score: float) -> dict:
         entry["attempts"] += 1
     entry["best"] = max(entry["best"], score)
     entry["last"] = now
+    if score == 1 and code:
+        entry["code"] = code
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
     try:

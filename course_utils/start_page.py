@@ -56,6 +56,18 @@ def _core_steps(found: Sequence[LabProgress]) -> list[tuple[LabProgress, str]]:
     ]
 
 
+def way_to(lab: LabInfo, known: Sequence[LabInfo]) -> list[str]:
+    """The numbers of the labs to do before one, in order: those that it needs, those that these need, and so on."""
+    needs = {each.number: each.needs for each in known}
+    found: set[str] = set()
+    left = [*lab.needs]
+    while left:
+        if (number := left.pop()) not in found:
+            found.add(number)
+            left += needs.get(number, ())
+    return sorted(found)
+
+
 def write(notebooks: Path) -> Path:
     """Writes the page into the folder of the labs, and returns its path."""
     page = notebooks / FILE_NAME
@@ -95,9 +107,13 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
         f"{solved} of {count} exercises solved.",
         "",
         *course_map(found),
-        "| lab | what you build | needs | minutes | solved |",
-        "|---|---|---|---|---|",
+        "You need not do all labs. *The shortest way* to a lab is the core paths of these labs before it, which take so many minutes together. A section "
+        "that says *before lab 05* belongs to the way to lab 05.",
+        "",
+        "| lab | what you build | needs | the shortest way | minutes | solved |",
+        "|---|---|---|---|---|---|",
     ]
+    known = {stop.lab.number: stop.lab for stop in found}
     for stop in found:
         lab = stop.lab
         done = f"{stop.solved} of {len(stop.exercises)}"
@@ -105,13 +121,16 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
             done += ", core done"
         if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.exercises.values()):
             done += f", {partly} in part"
+        way = way_to(lab, [*known.values()])
+        minutes = sum(known[each].core_minutes or known[each].minutes for each in way if each in known)
+        told = f"{', '.join(way)} ({minutes}\N{NO-BREAK SPACE}min)" if minutes else ", ".join(way)
         lines.append(
-            f"| [{lab.number} {lab.title}]({_link(lab)}) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes}{core_part(lab.core_minutes)} | {done} |"
+            f"| [{lab.number} {lab.title}]({_link(lab)}) | {lab.builds} | {', '.join(lab.needs)} | {told} | {lab.minutes}{core_part(lab.core_minutes)} | {done} |"
         )
     lines += [
         "",
         "In each lab: read, run the cells with Shift+Enter, replace what says `YOUR CODE HERE`, and run the check below it, as often as you "
-        f"like. What you have solved is kept in a small file, `{_readable(progress_file())}`, and nowhere else. To see this page with your latest "
+        f"like. What you have solved is kept in a small file, `{_readable(progress_file())}`; weights that you train are kept beside it. Nothing is kept anywhere else. To see this page with your latest "
         "results, close it and open it again.",
         "",
     ]

@@ -9,6 +9,7 @@ set), it publishes the outcomes at that seed and judges nothing.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import inspect
 import json
@@ -42,6 +43,9 @@ from course_utils.display import publish as _display
 from course_utils.quiet import without_startup_messages
 
 SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
+
+brought_back: list[str] = []
+"""The cells that `course_utils.continue_here` has run in this session in the learner's place, as if these had been run."""
 
 
 class CheckFailed(Exception):
@@ -92,7 +96,7 @@ def check(key: str) -> None:
         verdict = follow_through(verdict, _given(key, exercise, outcomes, expected, bypass, namespace))
     entry, tally = progress.load().get(key), ""
     if not verdict.problem:  # an untouched stub does not count as an attempt
-        entry = progress.record(key, verdict.score)
+        entry = progress.record(key, verdict.score, _digest_of_own(exercise.name, namespace))
         start_page.refresh(Path.cwd().parent)
         if verdict.correct or not entry["solved"]:
             tally = progress.tally(entry)
@@ -209,9 +213,27 @@ def _given(
 
 
 def _history(namespace: Mapping[str, Any]) -> list[str]:
-    """IPython's: every cell that ran, magics already turned into Python. Elsewhere there is none."""
+    """IPython's: every cell that ran, magics already turned into Python, after those that were brought back. Elsewhere there is none."""
     history = namespace.get("In")
-    return history if isinstance(history, list) and all(isinstance(cell, str) for cell in history) else []
+    if not isinstance(history, list) or not all(isinstance(cell, str) for cell in history):
+        return []
+    return [*brought_back, *history]
+
+
+def digest(source: str) -> str:
+    """A short fingerprint of a cell's text."""
+    return hashlib.sha256(source.strip().encode()).hexdigest()[:12]
+
+
+def defining(name: str, sources: Sequence[str]) -> str:
+    """The text of the last cell that defines a name; empty if none does."""
+    cell = defining_cell(name, [Cell("", source) for source in sources])
+    return cell.source if cell else ""
+
+
+def _digest_of_own(name: str, namespace: Mapping[str, Any]) -> str:
+    source = defining(name, _history(namespace))
+    return digest(source) if source else ""
 
 
 def _source_of(attempt: Any) -> list[str]:

@@ -108,17 +108,6 @@ class Deadlines(Results):
         for name in self.course.labs() if "" in about else sorted(about):
             self.enter_lateness(Lab.load(self.course, name))
 
-    def rules(self) -> Rules:
-        """The rules of the term.
-
-        Raises:
-            GraderError: they name a lab that the course does not have any more.
-        """
-        with self.engine.connect() as connection:
-            text = rules.text_in(connection)
-        labs = self.course.labs()
-        return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
-
     def enter_rules(self, text: str, file: str, why: str) -> None:
         """Checks and enters the rules of the term, and brings lateness up to date.
 

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from nbgrader.api import Grade
 from sqlalchemy import Connection, Select, func, select
 
-from grader.book import requests, statuses
+from grader.book import requests, rules, statuses
+from grader.book.counting import EVERYTHING, Counted, counted
 from grader.book.database import Database
 from grader.book.lateness import marked_late
 from grader.book.marker import Marker
 from grader.book.requests import Request
+from grader.book.rules import Rules
 from grader.book.statuses import Marks
 from grader.book.tables import ASSIGNMENT, CELL, COMMENT, GRADE, MARKERS, NO_RESPONSE, PAGE, SUBMISSION
 from grader.reference.lab import Lab
@@ -36,6 +38,7 @@ class Result:
         submission: its id in the gradebook, which requests to look again are about.
         requests: those about it, in the order of their numbers.
         marks: what an instructor has decided about it, beside points.
+        counts: which cells' points count, by the rules of the term.
     """
 
     student: str
@@ -50,16 +53,30 @@ class Result:
     requests: tuple[Request, ...] = ()
     marked_late: str = ""
     marks: Marks = statuses.NONE
+    counts: Counted = EVERYTHING
 
     @property
     def waiting(self) -> frozenset[str]:
-        """Cells whose points a human still has to give."""
-        return frozenset(cell for cell, points in self.points.items() if points is None)
+        """Cells whose points a human still has to give, of those that count."""
+        return frozenset(cell for cell, points in self._counting.items() if points is None)
 
     @property
     def earned(self) -> float:
-        """All points, without regard to lateness."""
-        return sum(filter(None, self.points.values()))
+        """All points that count, without regard to lateness."""
+        return sum(filter(None, self._counting.values()))
+
+    @property
+    def _counting(self) -> Mapping[str, float | None]:
+        left_out = self.counts.left_out
+        return {cell: points for cell, points in self.points.items() if cell not in left_out}
+
+    def most(self, points: Mapping[str, float]) -> float:
+        """The points that are 100 %, without those that a human still has to give.
+
+        Args:
+            points: graded cell -> its points.
+        """
+        return sum(each for cell, each in self.counts.most(points).items() if cell not in self.waiting)
 
     @property
     def after_lateness(self) -> float:
@@ -106,6 +123,7 @@ class Results(Database):
             marks = statuses.by_student(statuses.statuses_in(db, lab.name, among))
             found = db.execute(of_lab).mappings().all()
             markers = {row["student"]: _marker(row) for row in db.execute(marked).mappings()}
+        counts = self.counted(lab)
         return sorted(
             (
                 Result(
@@ -121,11 +139,31 @@ class Results(Database):
                     tuple(asked.get(row["submission"], ())),
                     marked_late(self.course.submitted / row["student"] / lab.name),
                     marks.get(row["student"], statuses.NONE),
+                    counts,
                 )
                 for row in found
             ),
             key=lambda result: result.student,
         )
+
+    def rules(self) -> Rules:
+        """The rules of the term.
+
+        Raises:
+            GraderError: they name a lab that the course does not have any more.
+        """
+        with self.engine.connect() as connection:
+            text = rules.text_in(connection)
+        labs = self.course.labs()
+        return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
+
+    def counted(self, lab: Lab) -> Counted:
+        """What of a lab counts, by the rules of the term.
+
+        Raises:
+            GraderError: the rules name a lab that the course does not have any more, or this one has not been built.
+        """
+        return counted(lab, self.rules())
 
     def markers(self, lab: Lab) -> dict[str, Marker]:
         """Student -> marker, for submissions whose scores are still those that were entered with the marker."""

@@ -26,14 +26,24 @@ RULES = Table(
 _TERM = "term"
 
 
+COUNTS, BONUS, LEFT_OUT = "counts", "bonus", "left out"
+"""What the rules may say of everything that is not on a lab's core path."""
+
+
 @dataclass(frozen=True)
 class Category:
-    """Labs that weigh something together. ``drop_lowest``: so many of a student's lowest do not count."""
+    """Labs that weigh something together.
+
+    Attributes:
+        drop_lowest: so many of a student's lowest do not count.
+        optional: how what is not on the core path counts in these labs.
+    """
 
     name: str
     weight: Decimal
     labs: tuple[str, ...]
     drop_lowest: int = 0
+    optional: str = COUNTS
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class Rules:
     Attributes:
         categories: what counts. A lab that is in none does not.
         labs: lab -> what it weighs in its category, where that is not 1.
-        bonus: whether optional exercises only add points: the others alone are then 100 %.
+        optional: how what is not on the core path counts in labs that are in no category: as all else, only as points beyond 100 %, or not at all.
         decimals: of the final percentage.
         grades: the least percentage for each grade, the best first; empty if there are none.
         late_days: for the term.
@@ -53,7 +63,7 @@ class Rules:
 
     categories: tuple[Category, ...]
     labs: Mapping[str, Decimal] = field(default_factory=dict)
-    bonus: bool = False
+    optional: str = COUNTS
     decimals: int = 1
     grades: tuple[tuple[str, Decimal], ...] = ()
     late_days: int = 0
@@ -63,6 +73,10 @@ class Rules:
     def weight_of(self, lab: str) -> Decimal:
         """What a lab weighs in its category."""
         return self.labs.get(lab, Decimal(1))
+
+    def optional_in(self, lab: str) -> str:
+        """How what is not on a lab's core path counts there."""
+        return next((each.optional for each in self.categories if lab in each.labs), self.optional)
 
     def more_time(self, time: Status) -> timedelta:
         """How much more than the usual time for a lab somebody has who has this many times as much."""
@@ -105,6 +119,7 @@ class _Reader:
     def rules(self, found: Mapping[str, Any], labs: Sequence[str]) -> Rules:
         self._only(found, "", _KEYS)
         lowest = self._whole(found, "", "drop_lowest", 0, 100)
+        optional = self._word(found, "", "optional", (COUNTS, BONUS, LEFT_OUT))
         weights = {}
         for name, value in self._table(found, "labs").items():
             lab = self._lab(f"labs.{name}", name)
@@ -112,10 +127,11 @@ class _Reader:
                 raise self._fault(f"labs.{name}", f"is {lab}, which is there twice.")
             weights[lab] = self._number(f"labs.{name}", value, above=0)
         categories = [
-            self._category(name, value, lowest) for name, value in self._table(found, "categories").items()
+            self._category(name, value, lowest, optional)
+            for name, value in self._table(found, "categories").items()
         ]
         if not categories:
-            categories = [Category("labs", Decimal(100), tuple(labs), lowest)]
+            categories = [Category("labs", Decimal(100), tuple(labs), lowest, optional)]
         owner: dict[str, str] = {}
         for each in categories:
             for lab in each.labs:
@@ -129,11 +145,11 @@ class _Reader:
         return Rules(
             tuple(categories),
             weights,
-            self._word(found, "optional", ("counts", "bonus")) == "bonus",
+            optional,
             self._whole(found, "", "decimals", 1, 2),
             self._grades(found),
             self._whole(found, "", "late_days", 0, 100),
-            self._word(found, "spend", ("automatically", "on request")) == "on request",
+            self._word(found, "", "spend", ("automatically", "on request")) == "on request",
             self._number("days", found.get("days", 7), above=0),
         )
 
@@ -147,11 +163,11 @@ class _Reader:
             raise self._fault(key, f"is no table: write [{key}] on a line of its own, and its rules below.")
         return value
 
-    def _category(self, name: str, found: Any, lowest: int) -> Category:
+    def _category(self, name: str, found: Any, lowest: int, optional: str) -> Category:
         where = f"categories.{name}"
         if not isinstance(found, dict):
             raise self._fault(where, f"is no table: write [{where}], and below it weight and labs.")
-        self._only(found, f"{where}.", ("weight", "labs", "drop_lowest"))
+        self._only(found, f"{where}.", ("weight", "labs", "drop_lowest", "optional"))
         named = found.get("labs")
         if not isinstance(named, list) or not named or not all(isinstance(each, str) for each in named):
             raise self._fault(f"{where}.labs", 'is missing, or no list of labs, as in labs = ["01", "02"].')
@@ -165,6 +181,7 @@ class _Reader:
             self._number(f"{where}.weight", found["weight"], above=0),
             tuple(labs),
             self._whole(found, f"{where}.", "drop_lowest", lowest, 100),
+            self._word(found, f"{where}.", "optional", (COUNTS, BONUS, LEFT_OUT), optional),
         )
 
     def _lab(self, where: str, name: str) -> str:
@@ -193,10 +210,13 @@ class _Reader:
             )
         return value
 
-    def _word(self, found: Mapping[str, Any], key: str, words: tuple[str, str]) -> str:
-        value = found.get(key, words[0])
+    def _word(
+        self, found: Mapping[str, Any], where: str, key: str, words: Sequence[str], usual: str = ""
+    ) -> str:
+        value = found.get(key, usual or words[0])
         if value not in words:
-            raise self._fault(key, f"is {value!r}, and has to be {words[0]!r} or {words[1]!r}.")
+            choice = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
+            raise self._fault(f"{where}{key}", f"is {value!r}, and has to be {choice}.")
         return value
 
     def _grades(self, found: Mapping[str, Any]) -> tuple[tuple[str, Decimal], ...]:

@@ -71,7 +71,7 @@ def release(
 
     from grader.author.build import build as build_labs
     from grader.book.gradebook import Gradebook
-    from grader.handout.bundle import write_bundle
+    from grader.handout.bundle import tell_learners, write_bundle
     from grader.reference.lab import Lab
 
     course = Course.find()
@@ -83,7 +83,10 @@ def release(
         if due is not None:
             gradebook.set_deadline(loaded, deadline)
         deadline = gradebook.deadline(loaded)
+        told = tell_learners(loaded, gradebook.counted(loaded))
     typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
+    if told:
+        typer.echo(f"Its first page says: {told}")
     typer.echo(f"Deadline: {f'{deadline:%Y-%m-%d %H:%M} UTC' if deadline else 'none'}")
     if out:
         files = write_bundle(loaded, out)
@@ -326,7 +329,7 @@ def _tell_of_other_points(lab: Lab, among: Collection[str] | None) -> None:
         ]
     if other:
         typer.echo(
-            f"Points given by hand or deducted by decision or for lateness change {len(other)} of the scores (the table shows "
+            f"What the rules of the term count, points given by hand, and points deducted by decision or for lateness change {len(other)} of the scores (the table shows "
             f"the points from the checks): see `grader report {lab.name}`."
         )
 

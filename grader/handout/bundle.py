@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 
 from grader.author.build import leaks, leaks_of_all
+from grader.book.counting import Counted, tell
 from grader.course import Course, CourseError
 from grader.handout.colab import for_colab
 from grader.handout.learners import ASSISTANTS, NBGRADER, settings_for_learners, write_course
@@ -67,6 +68,22 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
                 f"{out} cannot be written: {error.strerror}. Choose another file with --out."
             ) from None
         return [str(path.relative_to(folder)) for path in files]
+
+
+def tell_learners(lab: Lab, counts: Counted) -> str:
+    """Says on the first page of a lab's notebook what of it counts, and returns the sentence; empty if everything does.
+
+    Raises:
+        CourseError: the notebook cannot be written.
+    """
+    path = lab.release_folder / lab.notebook_name
+    before, after = lab.release(), tell(lab.release(), counts)
+    try:
+        if after != before:
+            nbformat.write(after, path)
+    except OSError as error:
+        raise CourseError(f"{path} cannot be written: {error.strerror}.") from None
+    return counts.told
 
 
 def publish(course: Course, out: Path, colab: str | None = None) -> int:

@@ -14,12 +14,15 @@ from typing import Any
 import nbformat
 import numpy as np
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from course_utils import exercises
+from course_utils.checking.check import digest
 from course_utils.checking.exercise import Exercise, exercises_of
 from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.names import Cell
 from course_utils.checking.outcome import Outcome, try_exercise
+from course_utils.continue_here import GIVEN
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
 from course_utils.start_page import FILE_NAME as START_PAGE
@@ -36,6 +39,9 @@ ADDED_TAG = "added"
 
 FILE_TAG = "handed-in-file"
 """Tag of a cell of a rebuilt submission that stands for a file: its first line is IPython's ``%%writefile`` with the file's name."""
+
+GO_ON_CELL = "continue-here"
+"""Id of the cell that brings back what a learner had; each lab gets it from :meth:`Lab.source`."""
 
 SETTINGS = "lab.toml"
 """In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
@@ -322,7 +328,21 @@ class Lab:
             seen[base] = seen.get(base, 0) + 1
             cell.id = base if seen[base] == 1 else f"{base}-{seen[base]}"
         mark(notebook)
+        self._let_go_on(notebook)
         return notebook
+
+    def _let_go_on(self, notebook: NotebookNode) -> None:
+        """Adds the cell that brings back what a learner had, below the first text. It knows which cells it may run as a whole: the course's own
+        that grading runs.
+        """
+        given = [
+            digest(cell.source)
+            for cell in notebook.cells
+            if runs_in_grading(cell) and not is_solution(cell) and not checked_exercise(cell)
+        ]
+        cell = new_code_cell(_GO_ON.format(slug=self.slug), id=GO_ON_CELL)
+        cell.metadata |= {"tags": [SKIP_TAG], GIVEN: given}
+        notebook.cells.insert(1, cell)
 
     def _link(self, notebook: NotebookNode) -> None:
         """Links the notebook, at its top and at its end, with the map of the course and with the labs before and after it."""
@@ -453,6 +473,13 @@ class Lab:
             for key, exercise in self.exercises.items()
         }
 
+
+_GO_ON = """\
+# Continue here: after a break, run this cell first.
+from course_utils.continue_here import continue_here
+
+continue_here("{slug}")"""
+"""The cell that every lab has below its first text."""
 
 _PACKAGE = (
     "What you have solved can become a package of your own: save this notebook, and run `from course_utils import portfolio; "

@@ -359,13 +359,14 @@ def differences(
     with Gradebook.open(lab.course) as gradebook:
         entered, people = gradebook.results(lab, among), gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
+        points = sum(gradebook.counted(lab).most(lab.points_of_cells).values())
     results = graded(entered)
     there = [student for student in collected(lab) if among is None or student in among]
     stand = standings(entered, there, (), marks)
     scores = {student: round(score, 2) for student, score in scores_of(results, stand).items()}
     excused = {student: None for student, each in stand.items() if each is Standing.EXCUSED}
     wanted = dict(sorted((scores | excused).items()))
-    waiting = {each.student for each in results if None in each.points.values()}
+    waiting = {each.student for each in results if each.waiting}
     if not wanted:
         raise GraderError(
             f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
@@ -373,7 +374,7 @@ def differences(
     known = {student: people[student].canvas if student in people else "" for student in wanted}
     numbers = {student: number or number_in_id(student) for student, number in known.items()}
     see_that_nobody_shares("Canvas", numbers)
-    _see_that_it_counts_as(canvas.assignment(), lab)
+    _see_that_it_counts_as(canvas.assignment(), lab.name, points)
     entries = canvas.submissions()
     found: list[Difference] = []
     left: dict[str, list[str]] = {}
@@ -394,15 +395,15 @@ def differences(
     return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes]
 
 
-def _see_that_it_counts_as(assignment: Assignment, lab: Lab) -> None:
+def _see_that_it_counts_as(assignment: Assignment, name: str, points: float) -> None:
     """
     Raises:
         GraderError: Canvas's assignment does not count points as the lab does.
     """
-    if assignment.points != lab.points:
+    if assignment.points != points:
         most = "no" if assignment.points is None else f"{assignment.points:g}"
         raise GraderError(
-            f"In Canvas, {assignment.name!r} has {most} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
+            f"In Canvas, {assignment.name!r} has {most} points, but {name} has {points:g}. Is it the right assignment? If so, set its points in Canvas to {points:g}."
         )
     if assignment.kind in ("pass_fail", "not_graded"):
         raise GraderError(

@@ -48,6 +48,7 @@ class ExerciseFacts:
         given: number of submissions in which it is right given a mistake in an earlier exercise.
         working: number of submissions in which it is right with a working earlier exercise, which their own is not.
         asked: number of open requests to look at it again.
+        counts: in words, if its points do not count as others do by the rules of the term.
     """
 
     name: str
@@ -60,6 +61,7 @@ class ExerciseFacts:
     given: int
     working: int
     asked: int
+    counts: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def analyse(
     open_requests = tuple(each for each in requests if not each.decided)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
     return Analysis(
-        lab.points,
+        sum(results[0].counts.most(lab.points_of_cells).values()),
         lab.points_of_cells,
         tuple(results),
         tuple(
@@ -188,13 +190,13 @@ def analyse(
 
 
 def share_of(result: Result, points: Mapping[str, float]) -> float:
-    """A submission's share of the points, without those that a human still has to give.
+    """A submission's share of the points that count, without those that a human still has to give; at most 1.
 
     Args:
         points: graded cell -> its points.
     """
-    most = sum(points.values()) - sum(points.get(cell, 0.0) for cell in result.waiting)
-    return result.score / most if most > 0 else 0.0
+    most = result.most(points)
+    return min(result.score / most, 1.0) if most > 0 else 0.0
 
 
 def names_of_cells(lab: Lab) -> dict[str, str]:
@@ -229,9 +231,12 @@ def _follows(result: Result) -> list[tuple[str, str]]:
 
 
 def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
-    given = [result for result in results if cell not in result.waiting]
+    given = [result for result in results if result.points.get(cell, 0.0) is not None]
     earned = [result.points.get(cell) or 0.0 for result in given]
-    rest = [result.earned - own for result, own in zip(given, earned, strict=True)]
+    rest = [
+        result.earned - own * (cell not in result.counts.left_out)
+        for result, own in zip(given, earned, strict=True)
+    ]
     return ExerciseFacts(
         name,
         points,
@@ -243,6 +248,7 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result], as
         given=sum(name in given_in(result) for result in results),
         working=sum(name in with_working(result) for result in results),
         asked=asked,
+        counts=results[0].counts.of(cell) if results else "",
     )
 
 
@@ -282,7 +288,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state in ENDED:
             reasons.append(f"the submission {ENDED[result.marker.state]}")
-        at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
+        at_stake = result.most(lab.points_of_cells)
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
         elif result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
@@ -307,7 +313,9 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     lost = (
         cell
         for cell, points in result.points.items()
-        if cell in names and points is not None and points < lab.points_of_cells[cell] - 0.005
+        if cell in result.counts.most(names)
+        and points is not None
+        and points < lab.points_of_cells[cell] - 0.005
     )
     first = min(lost, key=list(names).index, default=None)
     if first is None:

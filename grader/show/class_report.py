@@ -13,6 +13,7 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
+from grader.book.counting import NOT
 from grader.book.gradebook import Gradebook, students_of
 from grader.book.results import Result
 from grader.book.statuses import by_student
@@ -122,7 +123,8 @@ def summary(found: Analysis) -> list[str]:
     lines = [
         f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
     ]
-    graded = [facts for facts in found.exercises if facts.mean is not None and not facts.waiting]
+    counting = [facts for facts in found.exercises if not facts.counts]
+    graded = [facts for facts in counting if facts.mean is not None and not facts.waiting]
     hard = min(graded, key=lambda facts: facts.mean, default=None)
     if hard and hard.mean < 0.8 and len(graded) > 1:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
@@ -148,7 +150,9 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected, and count{'' if count > 1 else 's'} for nobody: see the list below."
         )
-    if waiting := sum(facts.waiting for facts in found.exercises):
+    if told := found.results[0].counts.told:
+        lines.append(told)
+    if waiting := sum(facts.waiting for facts in found.exercises if facts.counts != NOT):
         lines.append(
             f"{waiting} written answers are waiting to be graded by hand. Percentages are of the points without them."
             if waiting > 1

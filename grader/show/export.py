@@ -65,14 +65,22 @@ def export(
                 for student, person in gradebook.people().items()
                 if among is None or student in among
             }
+            counts = {lab.name: gradebook.counted(lab) for lab in every}
             if form == "csv":
                 table = gradebook.table(there)
         stand = {name: standings(found, there[name], people, marks[name]) for name, found in entered.items()}
         results = {name: graded(found) for name, found in entered.items()}
         scores = {name: scores_of(found, stand[name]) for name, found in results.items()}
+        most = {lab.name: sum(counts[lab.name].most(lab.points_of_cells).values()) for lab in every}
         notes = [note for name, of_lab in stand.items() for note in in_words(name, of_lab)]
         outdated = _outdated({lab: results[lab.name] for lab in every})
         if form == "csv":
+            changed = {
+                name: {each.student: each for each in found}
+                for name, found in results.items()
+                if counts[name].told
+            }
+            table = _as_it_counts(table, changed, most)
             write_csv(file, _with_states(table, stand, scores, marks, among))
             return [*outdated, *notes]
         scores = {name: found for name, found in scores.items() if found or results[name] or chosen}
@@ -84,9 +92,9 @@ def export(
                 student for who in (*there.values(), *marks.values()) for student in who
             } - people.keys()
             people |= {student: Person(student) for student in sorted(unknown)}
-            return [*outdated, *notes, *_canvas(course, scores, stand, people, file)]
+            return [*outdated, *notes, *_canvas(most, scores, stand, people, file)]
         name = chosen[0].name
-        return [*outdated, *notes, *_moodle(chosen[0], scores[name], stand[name], people, file)]
+        return [*outdated, *notes, *_moodle(chosen[0], most[name], scores[name], stand[name], people, file)]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
@@ -113,6 +121,28 @@ def _see_that_it_fits(form: str, labs: int) -> None:
 
 def _among(students: Collection[str], among: Collection[str] | None) -> frozenset[str]:
     return frozenset(students) if among is None else frozenset(students).intersection(among)
+
+
+def _as_it_counts(
+    table: list[list[str]], changed: Mapping[str, Mapping[str, Result]], most: Mapping[str, float]
+) -> list[list[str]]:
+    """nbgrader's table, with the points that count in labs where not all do.
+
+    Args:
+        changed: these labs -> student -> result.
+        most: lab -> the points that are 100 %.
+    """
+    heading, *rows = table
+    columns = {name: number for number, name in enumerate(heading)}
+    for row in rows:
+        if (lab := row[columns["assignment"]]) in changed:
+            row[columns["max_score"]] = str(most[lab])
+            if result := changed[lab].get(row[columns["student_id"]]):
+                row[columns["raw_score"]], row[columns["score"]] = (
+                    str(result.earned),
+                    str(result.after_lateness),
+                )
+    return [heading, *rows]
 
 
 def _with_states(
@@ -157,7 +187,7 @@ def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
 
 
 def _canvas(
-    course: Course,
+    most: Mapping[str, float],
     scores: Mapping[str, Mapping[str, float]],
     stand: Mapping[str, Mapping[str, Standing]],
     people: Mapping[str, Person],
@@ -165,7 +195,7 @@ def _canvas(
 ) -> list[str]:
     """Canvas's importer takes *EX* for excused (``lib/gradebook_importer.rb``), and leaves an empty cell as it is."""
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *scores]
-    possible = [f"{Lab.load(course, name).points:g}" for name in scores]
+    possible = [f"{most[name]:g}" for name in scores]
     numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
     see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
@@ -192,15 +222,18 @@ def _canvas_cell(score: float | None, standing: Standing | None) -> str:
 
 def _moodle(
     lab: Lab,
+    most: float,
     earned: Mapping[str, float],
     stand: Mapping[str, Standing],
     people: Mapping[str, Person],
     file: Path,
 ) -> list[str]:
-    """Moodle's importer leaves alone whoever has no grade here, as who is excused, and does not read the column *Status*, as in its own worksheets."""
+    """Moodle's importer leaves alone whoever has no grade here, as who is excused, and does not read the column *Status*, as in its own worksheets.
+    It takes no grade above the maximum, so a bonus ends there.
+    """
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
     here = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
-    scores = {student: f"{score:.2f}" for student, score in earned.items()}
+    scores = {student: f"{min(score, most):.2f}" for student, score in earned.items()}
     numbers = moodle_numbers(lab, here)
     see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []
@@ -214,7 +247,7 @@ def _moodle(
                     name,
                     stand[student],
                     scores.get(student, ""),
-                    f"{lab.points:.2f}",
+                    f"{most:.2f}",
                     "-",
                 ]
             )

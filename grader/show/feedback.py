@@ -233,6 +233,7 @@ class _Pages:
             result.penalty,
             result.marked_late,
             str(result.marks),
+            result.counts.told,
         )
         asked = (result.submission, result.requests, self.lines.get(result.student))
         parts = [
@@ -259,7 +260,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
     Requests to look again and the rubric's ``lines`` (cell -> lines) are put there, too.
 
-    Returns: ``score``, ``max_score``, ``late_penalty``, ``deducted`` and ``decided``, ``marked_late`` and ``submission``.
+    Returns: ``score``, ``max_score``, ``late_penalty``, ``deducted`` and ``decided``, ``counts``, ``marked_late`` and ``submission``.
     """
     most = 0.0
     for cell in notebook.cells:
@@ -269,7 +270,8 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
             meta["score"], meta["waiting"] = given or 0.0, given is None
             meta["requests"] = [each for each in result.requests if each.cell == meta["grade_id"]]
             meta["rubric"] = lines.get(meta["grade_id"], ())
-            most += float(meta["points"])
+            meta["counts"] = result.counts.of(meta["grade_id"])
+            most += 0.0 if meta["counts"] else float(meta["points"])
         if is_solution(cell) or is_task(cell):
             meta["comment"] = result.comments.get(meta["grade_id"])
     return {
@@ -278,6 +280,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
         "late_penalty": result.penalty,
         "deducted": result.deducted,
         "decided": str(result.marks),
+        "counts": result.counts.told,
         "marked_late": result.marked_late,
         "submission": result.submission,
     }

@@ -136,6 +136,7 @@ def _row(cell: NotebookNode) -> dict[str, Any] | None:
         "score": score,
         "points": points,
         "mark": "waiting" if meta.get("waiting") else _mark(score, points),
+        "counts": meta.get("counts", ""),
         "summary": told.get("summary", "").partition(": ")[2],  # its exercise is next to it
         "misconceptions": told.get("misconceptions", []),
         "by_hand": given is not None and abs(score - float(given)) > 0.005,

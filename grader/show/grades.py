@@ -17,11 +17,10 @@ from grader.book.grades import CENT, Final, InLab, final
 from grader.book.results import Result
 from grader.book.rules import Rules
 from grader.book.statuses import NONE, Marks, by_student
-from grader.core_path import pieces
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.people.roster import Person
-from grader.reference.lab import Lab, nbgrader_of
+from grader.reference.lab import Lab
 from grader.show.export import write_csv
 from grader.show.standing import Standing, collected, graded, handed_in_anew, standings
 
@@ -58,12 +57,6 @@ class _Class:
     anew: frozenset[str]
 
 
-def optional_cells(lab: Lab) -> frozenset[str]:
-    """The graded cells of a lab's optional sections."""
-    found = (nbgrader_of(each.cell) for each in pieces(lab.release()) if each.until == "optional")
-    return frozenset(cell["grade_id"] for cell in found if cell.get("grade"))
-
-
 def final_grades(course: Course, among: Collection[str] | None = None, now: datetime | None = None) -> Term:
     """Everybody's final grade as it stands.
 
@@ -89,11 +82,9 @@ def final_grades(course: Course, among: Collection[str] | None = None, now: date
             marks = by_student(gradebook.statuses(name, among))
             results = {each.student: each for each in graded(entered)}
             there = collected(lab)
-            beyond = optional_cells(lab) if rules.bonus else frozenset()
-            most = {cell: points for cell, points in lab.points_of_cells.items() if cell not in beyond}
             same = _Class(
                 lab,
-                most,
+                gradebook.counted(lab).most(lab.points_of_cells),
                 gradebook.deadline(lab),
                 bool(results),
                 gradebook.times(lab),

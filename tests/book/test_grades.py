@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.book.counting import Counted
 from grader.book.grades import InLab, apportioned, final
 from grader.book.late_days import DAY, Work, spent
 from grader.book.results import Result
 from grader.book.rules import Category, Rules, default, parsed
-from grader.book.statuses import Kind, Marks, Status, see_that_the_lab_fits, understood
+from grader.book.statuses import NONE, Kind, Marks, Status, see_that_the_lab_fits, understood
 from grader.errors import GraderError
+from grader.show.class_facts import share_of
 
 LABS = [f"{number:02}_lab" for number in range(6)]
 points = st.integers(0, 2000).map(lambda hundredths: Decimal(hundredths) / 100)
@@ -84,6 +86,59 @@ def test_dropping_the_lowest_never_lowers_a_category_and_always_leaves_a_lab(lab
         assert (with_.percentage is None) == (without.percentage is None)
         if with_.percentage is not None:
             assert with_.percentage >= without.percentage - Decimal("0.01")
+
+
+CELLS = {"a": 2.0, "b": 6.0, "c": 2.0, "d": 3.0}
+gradings = st.fixed_dictionaries(
+    {cell: st.none() | st.integers(0, int(4 * most)).map(lambda n: n / 4) for cell, most in CELLS.items()}
+)
+decisions = st.sampled_from(
+    [
+        Marks(),
+        Marks(frozenset([Status("x", "l", Kind.PENALTY, "10%")])),
+        Marks(frozenset([Status("x", "l", Kind.PENALTY, "2")])),
+    ]
+)
+
+
+def share(points: dict, counts: Counted, marks: Marks = NONE) -> float:
+    """The share of the points that count, as reports have it and final grades have it."""
+    result = Result("x", points, frozenset(), None, timedelta(), 0.0, None, counts=counts, marks=marks)
+    reported = share_of(result, CELLS)
+    most = Decimal(f"{result.most(CELLS):.2f}")
+    in_grade = InLab("l", "graded", True, most, score=Decimal(f"{result.score:.2f}")).share
+    assert float(in_grade) == pytest.approx(reported, abs=0.01)
+    return reported
+
+
+beside = st.sets(st.sampled_from(["b", "c", "d"])).map(frozenset)  # "a" is on the core path
+
+
+@given(gradings, gradings, beside, decisions)
+def test_with_the_core_path_alone_no_other_points_matter_not_even_those_that_wait_for_somebody(
+    points, others, cells, marks
+):
+    changed = points | {cell: others[cell] for cell in cells}
+    counts = Counted(left_out=cells)
+    assert share(points, counts, marks) == share(changed, counts, marks)
+    assert counts.most(CELLS) == {cell: most for cell, most in CELLS.items() if cell not in cells}
+
+
+@given(gradings, beside, decisions, st.data())
+def test_a_bonus_never_lowers_a_grade(points, cells, marks, data):
+    core, bonus = (share(points, counts, marks) for counts in (Counted(left_out=cells), Counted(bonus=cells)))
+    assert 0 <= core <= 1 and 0 <= bonus <= 1
+    assert bonus >= core
+    cell = data.draw(st.sampled_from(sorted(CELLS)))
+    more = points | {cell: CELLS[cell]} if points[cell] is not None else points
+    assert share(more, Counted(bonus=cells), marks) >= bonus
+
+
+@given(gradings, beside)
+def test_a_bonus_is_never_worth_less_than_where_everything_counts(points, cells):
+    read = {cell: each or 0.0 for cell, each in points.items()}
+    assert share(read, Counted(bonus=cells)) >= share(read, Counted()) - 1e-9
+    assert share(dict(CELLS), Counted(bonus=cells)) == share(dict(CELLS), Counted(left_out=cells)) == 1
 
 
 @given(st.dictionaries(st.text(max_size=3), st.fractions(0, 100), max_size=8))
@@ -236,6 +291,7 @@ def test_rules_say_what_they_say():
         weight = 60.5
         labs = ["02", "03"]
         drop_lowest = 0
+        optional = "left out"
         [labs]
         "02" = 2
         [grades]
@@ -246,12 +302,13 @@ def test_rules_say_what_they_say():
         LABS,
     )
     assert found.categories == (
-        Category("first", Decimal(40), (LABS[0], LABS[1]), 1),
-        Category("second", Decimal("60.5"), (LABS[2], LABS[3]), 0),
+        Category("first", Decimal(40), (LABS[0], LABS[1]), 1, "bonus"),
+        Category("second", Decimal("60.5"), (LABS[2], LABS[3]), 0, "left out"),
     )
     assert found.weight_of(LABS[2]) == 2 and found.weight_of(LABS[0]) == 1
     assert found.grades == (("A", Decimal(90)), ("B", Decimal(75)))
-    assert (found.bonus, found.decimals, found.late_days, found.on_request) == (True, 0, 5, True)
+    assert (found.optional, found.decimals, found.late_days, found.on_request) == ("bonus", 0, 5, True)
+    assert [found.optional_in(lab) for lab in (LABS[0], LABS[2], LABS[5])] == ["bonus", "left out", "bonus"]
     assert found.more_time(Status("a", "", Kind.TIME, "1.5")) == timedelta(days=7)
     assert parsed("", named, LABS) == default(LABS)
 
@@ -264,6 +321,8 @@ def test_rules_say_what_they_say():
         ("drop_lowest = true", "drop_lowest"),
         ("decimals = 1.5", "decimals"),
         ("optional = 'bonuss'", "optional"),
+        ("optional = ['bonus']", "optional"),
+        ("[categories.first]\nweight = 1\nlabs = ['00']\noptional = 'core'", "categories.first.optional"),
         ("days = 0", "days"),
         ("days = nan", "days"),
         ("days = 'seven'", "days"),

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from course_utils import progress, start_page
 from course_utils.checking.exercise import exercises_of
 from course_utils.labs import LabInfo, core_part, labs_in
 from course_utils.progress import LabProgress
-from course_utils.start_page import as_markdown, card, go_on, stops
+from course_utils.start_page import as_markdown, card, go_on, stops, way_to
 
 
 @pytest.fixture
@@ -45,10 +46,8 @@ def test_every_lab_is_on_it_with_what_one_builds_and_a_link_that_leads_there(not
     found = labs_in(notebooks)
     assert [lab.name for lab in found] == LABS
     for lab in found:
-        assert (
-            f"({lab.name}/{lab.slug}.ipynb) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes}{core_part(lab.core_minutes)} |"
-            in page
-        )
+        assert f"({lab.name}/{lab.slug}.ipynb) | {lab.builds} | {', '.join(lab.needs)} | " in page
+        assert f" | {lab.minutes}{core_part(lab.core_minutes)} | " in page
     for link in re.findall(r"\]\(([^)]+\.ipynb)\)", page):
         assert (notebooks / link).is_file()
 
@@ -179,6 +178,27 @@ def test_what_is_optional_comes_last_and_what_a_lab_needs_comes_before_it(notebo
             first = order.index(next(each for each in order if each[0] == until))
             assert order.index(step) < first
             assert order.index(step) > order.index(next(each for each in order if each[0] == "04"))
+
+
+def test_the_shortest_way_to_a_lab_is_all_that_it_needs_in_order_and_nothing_else(notebooks):
+    known = labs_in(notebooks)
+    ways = {lab.number: way_to(lab, known) for lab in known}
+    assert ways["00"] == [] and ways["02"] == ["00"] and "01" not in ways["05"]
+    for lab in known:
+        assert set(lab.needs) <= set(ways[lab.number])
+        assert ways[lab.number] == sorted(
+            {*lab.needs, *(each for needed in lab.needs for each in ways[needed])}
+        )
+    minutes = sum(lab.core_minutes or lab.minutes for lab in known if lab.number in ways["05"])
+    row = next(line for line in page_of(notebooks).splitlines() if line.startswith("| [05 "))
+    assert f"| {', '.join(ways['05'])} ({minutes}\N{NO-BREAK SPACE}min) |" in row
+
+
+def test_a_way_over_labs_that_are_not_here_or_go_in_a_circle_ends(notebooks):
+    first, second, third = labs_in(notebooks)[:3]
+    assert way_to(replace(first, needs=("77",)), []) == ["77"]
+    circle = [replace(second, needs=(third.number,)), replace(third, needs=(second.number,))]
+    assert way_to(replace(first, needs=(second.number,)), circle) == [second.number, third.number]
 
 
 def test_the_map_says_where_the_core_of_a_lab_is_done(notebooks):

@@ -17,18 +17,25 @@ from project import ROOT
 from sqlalchemy import insert, select
 from typer.testing import CliRunner
 
+from grader.author.build import differences
+from grader.book.counting import Counted, counted
 from grader.book.gradebook import Gradebook
 from grader.book.log import LOG
+from grader.book.rules import Rules
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade import autograde as grading
+from grader.handout.bundle import tell_learners
 from grader.handout.demo import hand_in, solved
 from grader.people.roster import Person
 from grader.reference.lab import Lab
+from grader.show.class_report import write_report
 from grader.show.export import export
-from grader.show.grades import final_grades, optional_cells, write_grades
+from grader.show.feedback import enter
+from grader.show.feedback_page import as_html
+from grader.show.grades import final_grades, write_grades
 from grader.show.standing import standing
 from grader.show.term import write_term
 
@@ -384,6 +391,102 @@ def test_the_table_for_research_names_nobody_and_its_dictionary_every_column(cou
     assert {row["student"] for row in rows_of(file)}.isdisjoint(standing_)  # other numbers each time
 
 
+# ---------------------------------------------------------------------------------- what counts
+
+
+@pytest.fixture
+def partly(tmp_path) -> Course:
+    """In lab 02, anna has solved all, ben the core path alone, and eva everything but the core path. The core path has 11 of 20 points."""
+    course = with_gradebook(new_course(tmp_path))
+    lab = Lab.load(course, OTHER)
+    core = counted(lab, Rules((), optional="left out")).most(lab.points_of_cells)
+    assert (sum(core.values()), lab.points) == (11, 20)
+    with Gradebook.open(course) as gradebook:
+        gradebook.register(lab)
+        gradebook.enter_people(Person(name) for name in ("anna", "ben", "eva"))
+        submit(gradebook, lab, dict.fromkeys(("anna", "ben", "eva"), (1.0, DUE)))
+        wrong = {"ben": set(lab.points_of_cells) - set(core), "eva": set(core)}
+        with gradebook.transaction() as db:
+            for student, cells in wrong.items():
+                page = (
+                    select(SubmittedNotebook.id)
+                    .join(SubmittedAssignment)
+                    .where(SubmittedAssignment.student_id == student)
+                )
+                their = select(BaseCell.id).where(BaseCell.name.in_(cells))
+                rows = Grade.notebook_id.in_(page) & Grade.cell_id.in_(their)
+                db.execute(Grade.__table__.update().where(rows).values(auto_score=0.0))
+    return course
+
+
+@pytest.mark.parametrize(
+    ("how", "of", "scores", "percentages"),
+    [
+        ("counts", 20, (20, 11, 9), (100, 55, 45)),
+        ("left out", 11, (11, 11, 0), (100, 100, 0)),
+        ("bonus", 11, (20, 11, 9), (100, 100, 81.8)),
+    ],
+)
+def test_scores_exports_reports_and_final_grades_count_what_the_rules_say(
+    partly, tmp_path, how, of, scores, percentages
+):
+    lab = Lab.load(partly, OTHER)
+    with Gradebook.open(partly) as gradebook:
+        gradebook.enter_rules(f"optional = '{how}'", "term.toml", "made up")
+        assert [each.score for each in gradebook.results(lab)] == [*scores]
+    people = ("anna", "ben", "eva")
+    export(partly, [], "csv", tmp_path / "all.csv")
+    rows = {row["student_id"]: row for row in rows_of(tmp_path / "all.csv")}
+    assert [(float(rows[who]["score"]), float(rows[who]["max_score"])) for who in people] == [
+        (each, of) for each in scores
+    ]
+    assert [float(rows[who]["raw_score"]) for who in people] == [*scores]
+    export(partly, [OTHER], "canvas", tmp_path / "canvas.csv")
+    possible, *cells = rows_of(tmp_path / "canvas.csv")
+    assert possible[OTHER] == f"{of}" and [float(row[OTHER]) for row in cells] == [*scores]
+    page, table = write_report(lab, tmp_path / "report.html")
+    assert [(float(row["score"]), float(row["of"])) for row in rows_of(table)] == [
+        (each, of) for each in scores
+    ]
+    text = page.read_text()
+    assert ("Only the core path is graded" in text) == (how == "left out") == ("(does not count)" in text)
+    assert ("The core path alone is 100 %" in text) == (how == "bonus") == ("(bonus)" in text)
+    finals = final_grades(partly).finals
+    assert [float(finals[who].rounded) for who in people] == [*percentages]
+
+
+def test_the_first_page_says_what_counts_and_takes_it_back_and_is_still_what_its_source_gives(
+    partly, tmp_path
+):
+    lab = Lab.load(partly, OTHER)
+    file = lab.release_folder / lab.notebook_name
+    before = file.read_bytes()
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / lab.notebook_name).write_bytes(before)
+    only = Counted(left_out=frozenset(["check_causal_mask"]))
+    for _ in range(2):  # said twice, it is there once
+        assert tell_learners(lab, only) == only.told
+    assert lab.release().cells[0].source.endswith(f"**What counts.** {only.told}")
+    assert lab.release().cells[0].source.count("What counts") == 1
+    released = tmp_path / "released"
+    released.mkdir()
+    (released / lab.notebook_name).write_bytes(file.read_bytes())
+    assert differences(tmp_path / "built", released) == []
+    assert tell_learners(lab, Counted()) == "" and file.read_bytes() == before
+
+
+def test_a_feedback_page_says_which_exercises_do_not_count(partly):
+    lab = Lab.load(partly, OTHER)
+    with Gradebook.open(partly) as gradebook:
+        gradebook.enter_rules("optional = 'left out'", "term.toml", "made up")
+        (anna, *_) = gradebook.results(lab)
+    notebook = lab.release()
+    facts = enter(notebook, anna, {}) | {"notebook": lab.slug, "assignment": lab.name, "whose": "anna"}
+    page = as_html(notebook, facts)
+    assert "11 of 11 points" in page and "Only the core path is graded" in page
+    assert page.count("does not count") == 5
+
+
 # ---------------------------------------------------------------------------------- a whole term
 
 RULES = """
@@ -445,10 +548,9 @@ def test_final_grades_of_300_students_in_13_labs_are_those_of_an_independent_com
     course, chance = with_gradebook(Course(tmp_path)), random.Random(7)
     labs = [Lab.load(course, name) for name in course.labs()]
     whole = {int(lab.name[:2]): lab for lab in labs}
-    beyond = {number: optional_cells(lab) for number, lab in whole.items()}
+    bonus = Rules((), optional="bonus")
     most = {
-        number: sum(points for cell, points in lab.points_of_cells.items() if cell not in beyond[number])
-        for number, lab in whole.items()
+        number: sum(counted(lab, bonus).most(lab.points_of_cells).values()) for number, lab in whole.items()
     }
     students = [f"s{number:03}" for number in range(300)]
     made: dict[str, dict] = {student: {} for student in students}

@@ -1,0 +1,224 @@
+"""The cell that brings back what a learner had: what it runs of the saved notebook, what it says, and where it does nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from project import LABS, ROOT
+
+from course_utils import progress
+from course_utils.checking import check as checking
+from course_utils.checking.check import SEED_VARIABLE, check, digest
+from course_utils.continue_here import GIVEN
+from grader.handout.demo import with_texts
+from grader.reference.lab import GO_ON_CELL, checked_exercise, is_solution, runs_in_grading
+
+STUB = "def {}(*arguments):\n    # YOUR CODE HERE\n    raise NotImplementedError"
+LAB = "02_self_attention"
+
+
+@pytest.fixture
+def day_two(labs, tmp_path, monkeypatch, capsys):
+    """Puts a saved notebook into an empty folder and runs its first code cell in a fresh namespace; returns that, and what was said."""
+    lab = labs[LAB]
+    shutil.copytree(lab.release_folder, tmp_path / LAB)
+    monkeypatch.chdir(tmp_path / LAB)
+    monkeypatch.syspath_prepend("")
+
+    def run(notebook=None, save=True, **names):
+        if notebook is not None and save:
+            nbformat.write(notebook, tmp_path / LAB / lab.notebook_name)
+        namespace = {"__name__": "__main__", **names}
+        cell = next(each for each in lab.source().cells if each.id == GO_ON_CELL)
+        exec(cell.source, namespace)
+        return namespace, capsys.readouterr().out
+
+    yield run
+    checking.brought_back.clear()
+
+
+@pytest.fixture
+def work(labs):
+    """The notebook with these solution cells written and all others as they were handed out."""
+
+    def of(*written: str, **texts: str):
+        own = {name: text for name, text in labs[LAB].solution_texts.items() if name in written}
+        return with_texts(labs[LAB].release(), own | texts)
+
+    return of
+
+
+def added(notebook, place: str, source: str):
+    """The same with a cell of the learner's before another."""
+    at = next(n for n, cell in enumerate(notebook.cells) if cell.id == place)
+    notebook.cells.insert(at, new_code_cell(source))
+    return notebook
+
+
+CORE = ("project_qkv", "attend_one_word", "scaled_dot_product_attention")
+
+
+def test_in_a_new_notebook_there_is_nothing_to_bring_back_and_it_names_the_first_exercise(day_two, work):
+    _, said = day_two(work())
+    assert said.startswith("Nothing to bring back yet")
+    assert "Begin with project_qkv, in section 2. Jane's sentence in numbers." in said
+
+
+def test_what_is_solved_comes_back_with_the_data_above_and_it_says_where_to_go_on(day_two, work):
+    namespace, said = day_two(work("project_qkv"))
+    query, _, _ = namespace["project_qkv"](
+        namespace["jane"], *(namespace[f"w_{n}"] for n in ("query", "key", "value"))
+    )
+    assert np.array_equal(query, namespace["query"])  # the course's cell below the exercise has run, too
+    assert "project_qkv, and the imports and data above" in said
+    assert "Go on with attend_one_word, in section 3. Six steps for one word." in said
+
+
+def test_with_the_core_done_it_goes_on_with_what_a_later_lab_needs(day_two, work):
+    _, said = day_two(work(*CORE))
+    assert "Go on with padding_mask" in said and "The core path is done; lab 05 needs this one." in said
+
+
+def test_with_everything_solved_it_says_so(day_two, labs, work):
+    namespace, said = day_two(work(*labs[LAB].solution_texts))
+    assert "Every exercise of this lab is solved." in said
+    assert {exercise.name for exercise in labs[LAB].exercises.values()} <= namespace.keys()
+
+
+def test_an_exercise_that_does_not_pass_as_it_was_saved_is_where_to_go_on(day_two, work):
+    wrong = "def attend_one_word(x, position, w_query, w_key, w_value):\n    return x, x"
+    namespace, said = day_two(work(*CORE, attend_one_word=wrong))
+    assert "Go on with attend_one_word" in said
+    assert "scaled_dot_product_attention" not in namespace
+
+
+def test_of_a_learner_s_own_and_of_changed_cells_only_definitions_are_run(day_two, work):
+    more = "import json\nRATE = 0.1\ndef helper():\n    return RATE\nopen('trace', 'w').close()\nlong = [helper() for _ in range(3)]"
+    notebook = added(work("project_qkv"), "project_qkv", more)
+    given = next(cell for cell in notebook.cells if "jane = np.array" in cell.source)
+    given.source += "\nopen('trace', 'w').close()"
+    namespace, _ = day_two(notebook)
+    assert namespace["helper"]() == 0.1 and "json" in namespace
+    assert "long" not in namespace and "jane" not in namespace
+    assert not os.path.exists("trace")
+
+
+def test_a_cell_that_asks_exits_or_fails_stops_nothing(day_two, work):
+    cells = [
+        "from nothing_at_all import x",
+        "def broken(:",
+        "class Odd:\n    raise SystemExit",
+        "%timeit 1 + 1",
+    ]
+    notebook = work("project_qkv")
+    for source in cells:
+        added(notebook, "project_qkv", source)
+    assert "Go on with attend_one_word" in day_two(notebook)[1]
+
+
+def test_a_kernel_that_has_definitions_already_keeps_them(day_two, work):
+    namespace, said = day_two(work("project_qkv"), project_qkv="newer than the file")
+    assert namespace["project_qkv"] == "newer than the file"
+    assert "this kernel has project_qkv already" in said and len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "content, why",
+    [
+        (None, "there is no such file"),
+        ("{", "it is not a notebook that can be read"),
+        ('{"cells": 3}', "it is not a notebook that can be read"),
+        (
+            '{"cells": [3, {}, {"cell_type": "code", "source": 5, "metadata": 7}]}',
+            "none of this lab's checks",
+        ),
+    ],
+)
+def test_a_notebook_that_is_broken_or_missing_gets_one_sentence(day_two, content, why):
+    file = next(each for each in os.listdir() if each.endswith(".ipynb"))
+    os.remove(file)
+    if content is not None:
+        with open(file, "w") as opened:
+            opened.write(content)
+    _, said = day_two()
+    assert why in said and len(said.splitlines()) == 1 and "Traceback" not in said
+
+
+def test_in_grading_and_where_nobody_sits_at_the_notebook_it_does_nothing(day_two, work, monkeypatch):
+    notebook = work("project_qkv")
+    with monkeypatch.context() as graded:
+        graded.setenv(SEED_VARIABLE, "3")
+        assert day_two(notebook)[1] == ""
+    shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=False))
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    namespace, said = day_two(notebook)
+    assert said == "" and "project_qkv" not in namespace
+
+
+def test_validate_and_whatever_else_runs_all_cells_in_a_kernel_gets_nothing_from_it(day_two, work, tmp_path):
+    notebook = work("project_qkv")
+    nbformat.write(notebook, tmp_path / LAB / "self_attention.ipynb")
+    cell = next(each for each in notebook.cells if each.id == GO_ON_CELL)
+    looked = new_code_cell("print('project_qkv' in globals(), get_ipython().kernel._allow_stdin)")
+    run = NotebookClient(
+        new_notebook(cells=[cell, looked]), resources={"metadata": {"path": tmp_path / LAB}}
+    ).execute()
+    assert run.cells[0].outputs == [] and run.cells[1].outputs[0].text == "False False\n"
+
+
+def test_what_was_brought_back_is_history_for_the_check(day_two, work):
+    ready = "from scipy.special import softmax as borrowed\n\n\ndef helper(x):\n    return borrowed(x)"
+    day_two(added(work("project_qkv"), "project_qkv", ready))
+    assert checking._history({"In": ["", "x = 1"]})[-2:] == ["", "x = 1"]
+    assert ready in checking._history({"In": ["", "x = 1"]})
+
+
+def test_what_has_passed_with_this_very_text_is_not_tried_again(day_two, labs, work, monkeypatch):
+    text = labs[LAB].solution_texts["project_qkv"]
+    namespace = {"__name__": "__main__", "check": check, "In": ["", "import numpy as np", text]}
+    exec("import numpy as np\n" + text + "\ncheck('self_attention.project_qkv')", namespace)
+    assert progress.load()["self_attention.project_qkv"]["code"] == digest(text)
+    tried = []
+    monkeypatch.setattr("course_utils.continue_here.fault_of", lambda key, *_: tried.append(key) or "wrong")
+    assert "Go on with attend_one_word" in day_two(work("project_qkv"))[1] and not tried
+    assert "Begin with project_qkv" in day_two(work(project_qkv=text + "\n\nX = 1"))[1]
+    assert tried == ["self_attention.project_qkv"]
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_lab_has_the_cell_it_is_not_run_in_grading_and_knows_the_course_s_cells(labs, name):
+    source = labs[name].source()
+    cell = source.cells[1]
+    assert cell.id == GO_ON_CELL and f'continue_here("{labs[name].slug}")' in cell.source
+    assert not runs_in_grading(cell)
+    run = [each for each in source.cells if runs_in_grading(each) and not is_solution(each)]
+    assert cell.metadata[GIVEN] == [digest(each.source) for each in run if not checked_exercise(each)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
+def test_in_every_lab_all_exercises_come_back_in_a_fresh_process(labs, name, tmp_path):
+    lab = labs[name]
+    shutil.copytree(lab.release_folder, tmp_path / name)
+    source = with_texts(lab.source(), lab.solution_texts)
+    nbformat.write(source, tmp_path / name / lab.notebook_name)
+    code = f"import sys; sys.path.insert(0, ''); {source.cells[1].source.replace(chr(10), ';').partition(';')[2].strip(';')}"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / name,
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "TRANSFORMER_LABS_PROGRESS": str(tmp_path / "progress.json")},
+        capture_output=True,
+        text=True,
+    )
+    assert "left out" not in run.stdout, run.stdout + run.stderr
+    assert "Every exercise of this lab is solved." in run.stdout, run.stdout + run.stderr
