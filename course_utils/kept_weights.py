@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from course_utils.checking.bypass import parsed
+from course_utils.checking.cells import parsed
 from course_utils.checking.names import free_names
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.progress import progress_file
