@@ -849,11 +849,20 @@ from course_utils.data.summaries import (
     words_of_name)
 
 # %% tags=["skip-grading"]
+import textwrap
+
+
+def show_pair(title: str, text: str, summary: str) -> None:
+    """A text and a summary, in lines that fit."""
+    print(f"{title}\n{textwrap.indent(textwrap.fill(text, 84), '    ')}")
+    print(f"  → {textwrap.indent(textwrap.fill(summary, 84), '    ').strip()}\n")
+
+
 documented = load_summaries()
 modules = {one.module for one in documented}
 print(f"{len(documented):,} pairs from {len(modules)} modules")
-for one in (documented[310], documented[900]):
-    print(f"\n{one.module}: {one.name}\n  {one.text}\n  -> {one.summary}")
+for one in (documented[388], documented[640]):
+    show_pair(f"{one.module}: {one.name}", one.text, one.summary)
 
 # %% [markdown]
 # ### Exercise 10: `select_pairs` (optional)
@@ -1150,6 +1159,12 @@ for one, headline in list(zip(hundred, headlines, strict=True))[:3]:
     for way, texts in answers.items():
         print(f"  {way:14} {texts[one.text][:90]}")
     print(f"  section 6      {headline[:90]}")
+for way in answers:
+    two = (accuracy(f1_of(models[name], hundred))
+           for name in (f"SmolLM2, {way}", f"beginning, as {way}"))
+    difference = paired(*two, groups=[one.module for one in hundred])
+    print(f"{way} minus the beginning: {difference.value:+.3f}, "
+          f"95 % interval {difference}: {difference.verdict}")
 better = paired(*(accuracy(f1_of(models[name], hundred))
                   for name in ("SmolLM2, few-shot", "first sentence")),
                 groups=[one.module for one in hundred])
@@ -1201,11 +1216,10 @@ for low, high in ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01)):
 show_table(["absent", "pairs", "first sentence", "best sentence", "name"], rows)
 
 # %% [markdown]
-# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them. (That is far from *unrelated*: of another text's summary, 82 % are absent.) A quarter of the absent words are no news, like *for*, *return* and *a*: those are the form of a
+# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them on average. (That is far from *unrelated*: of another text's summary, 82 % are absent.) A quarter of the absent words are no news, like *for*, *return* and *a*: those are the form of a
 # summary, which can be learned. One in ten is in the name. The others have to come from somewhere else, such as knowing what an axis or a session is.
 #
-# Where hardly any words are absent, the first sentence scores .36; where nearly all are, .06. The name is the control. It is no copy of the text, and falls only from .28 to .17: what fails there most is copying. Even with few absent words the best sentence reaches just .42, because the words that are needed
-# stand in different sentences.
+# Where hardly any words are absent, the first sentence scores .36; where nearly all are, .06. The name is the control. It is no copy of the text, and falls only from .28 to .17: what fails there most is copying. Even with few absent words the best sentence reaches just .42.
 #
 # ### Is it true?
 #
@@ -1221,7 +1235,7 @@ show_table(["absent", "pairs", "first sentence", "best sentence", "name"], rows)
 # %% tags=["skip-grading"]
 judged = load_judged()
 for number, one in enumerate(judged[:10]):
-    print(f"{number}. {one.text}\n   -> {one.written}\n")
+    show_pair(str(number), one.text, one.written)
 
 # %% [markdown]
 # Put `True` or `False` in the place of each `None`, and then run the next cell.
@@ -1247,7 +1261,7 @@ print(f"The author found {true.count(False)} of {len(true)} untrue; share: "
       f"{interval(accuracy([not one for one in true]))})")
 
 # %% [markdown]
-# The author found 18 of 30 untrue, and the score did not show it. The first sentence is the control: it says what the text says, by copying it. With equal ROUGE, it is the better summary.
+# The author found 18 of 30 untrue, and the score did not show it. The first sentence is the control: it says what the text says, because it is copied. At equal ROUGE, the copy is the safer summary.
 #
 # One reader's judgement is not the truth either. Where you differ, read the text again: is it an oversight, or is the rubric not clear? The share of agreement says how much a count of errors is worth.
 #
