@@ -611,7 +611,7 @@ def _twice(*what: str) -> Maker:
 
     def inputs(rng: np.random.Generator) -> Inputs:
         held, free, other = _names(rng, 3)
-        pairs = _pairs(rng, [f"{held}.{other}"] * 6 + [f"{free}.{other}"] * 8)
+        pairs = _pairs(rng, [f"{held}.{other}"] * 8 + [f"{free}.{other}"] * 9)
         test = [place for place, pair in enumerate(pairs) if pair.module.startswith(held)]
         training = [place for place, pair in enumerate(pairs) if pair.module.startswith(free)]
         test, training = rng.permutation(test).tolist(), rng.permutation(training).tolist()
@@ -623,7 +623,8 @@ def _twice(*what: str) -> Maker:
             same(training[0], test[0], "text")
             same(training[1], test[1], "text")
         if "summary" in what:
-            same(training[2], test[2], "summary")
+            same(training[2], min(test), "summary")
+            same(training[8], max(test), "summary")
         if "test" in what:
             same(test[3], test[4], "text")
             same(test[5], test[4], "summary")  # another text: both stay
@@ -639,6 +640,28 @@ def _twice(*what: str) -> Maker:
         return {"pairs": pairs, "held_out": {held}}
 
     return inputs
+
+
+def _alike(rng: np.random.Generator) -> Inputs:
+    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others."""
+    held, free, other = _names(rng, 3)
+    pairs = _pairs(rng, [f"{held}.{other}"] * 4 + [f"{free}.{other}"] * 6)
+    test = [pair for pair in pairs if pair.module.startswith(held)]
+    training = [pair for pair in pairs if pair.module.startswith(free)]
+    more = [
+        training[0]._replace(text=test[0].text.capitalize()),
+        training[1]._replace(text=f" {test[1].text}"),
+        training[2]._replace(summary=test[2].summary.capitalize()),
+        training[3]._replace(summary=f"{test[3].summary} "),
+        training[4]._replace(text=training[5].text.upper()),
+        training[5],
+        test[0]._replace(name="again", text=f"{test[0].text} "),
+        test[1]._replace(module=f"{held.upper()}.{other}", text="Upper", summary="Upper."),
+        test[2]._replace(module=f" {held}.{other}", text="Space", summary="Space."),
+        training[0]._replace(name="copied", text=test[3].text),
+    ]
+    every = [*test, *more]
+    return {"pairs": [every[place] for place in rng.permutation(len(every))], "held_out": {held}}
 
 
 def _call_select(learner: Callable, inputs: Inputs) -> Any:
@@ -675,7 +698,12 @@ select_pairs = Exercise(
         Case("modules and a package that are held out, among names that look like theirs", _modules),
         Case("a text or a summary of the test is also in training", _twice("text", "summary")),
         Case("a text is there twice, in training and in the test", _twice("test", "training")),
-        Case("all of that together", _twice("text", "summary", "test", "training")),
+        Case(
+            "texts, summaries and modules that differ in a capital or a space only: they are others", _alike
+        ),
+        Case(
+            "a text or a summary is there again in both ways", _twice("text", "summary", "test", "training")
+        ),
     ),
     properties=(nothing_of_the_test_is_in_training,),
 )

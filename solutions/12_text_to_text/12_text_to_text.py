@@ -877,7 +877,8 @@ def select_pairs(
     """Which pairs are for training, and which for the test.
 
     Args:
-        pairs: each has a module, a name, a text and a summary.
+        pairs: each has a module, a name, a text and a summary. These are the same only
+            if all letters are: "Sum" is not "sum".
         held_out: modules, and packages with all that is in them: "networkx" holds out
             networkx and networkx.drawing.layout, but not networkx_metis.
 

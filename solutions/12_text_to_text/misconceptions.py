@@ -316,6 +316,11 @@ slip("select_pairs", "exchanged", "Training and test are exchanged.",
      ("return training, test", "return test, training"))
 
 
+slip("select_pairs", "capitals_ignored", "Capital letters make no difference between summaries.",
+     "Here the same means the same letter by letter. Whether *Sum* and *sum* should count as one is another decision.",
+     ("{pair.summary for pair in test}", "{pair.summary.lower() for pair in test}"), ("pair.summary not in summaries", "pair.summary.lower() not in summaries"))
+
+
 @misconception("select_pairs", "The test has to stay as it is, whatever is in training. What is in both is left out of training.")
 def test_is_cut(pairs, held_out):
     """What is in both parts is left out of the test instead of training."""
