@@ -661,7 +661,9 @@ def _alike(rng: np.random.Generator) -> Inputs:
         training[0]._replace(name="copied", text=test[3].text),
     ]
     every = [*test, *more]
-    return {"pairs": [every[place] for place in rng.permutation(len(every))], "held_out": {held}}
+    mixed = [every[place] for place in rng.permutation(len(every))]
+    last = test[0]._replace(name="capitals", text=test[0].text.upper())
+    return {"pairs": [*mixed, last], "held_out": {held}}
 
 
 def _call_select(learner: Callable, inputs: Inputs) -> Any:
