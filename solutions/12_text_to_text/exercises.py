@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.properties import together
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.data.summaries import Pair
 
 LETTERS = "abcdefgh"
 LONGEST = 24
@@ -566,4 +567,215 @@ span_corruption = Exercise(
         Case("a span begins the text, and another one ends it", _spans(14, (2, 3, 2), first=True, last=True)),
     ),
     properties=(nothing_is_lost,),
+)
+
+# ---------------------------------------------------------------------------------- select_pairs
+
+
+def _names(rng: np.random.Generator, number: int) -> list[str]:
+    """Different names, none of which begins another one."""
+    found: dict[str, None] = {}
+    while len(found) < number:
+        found[_drawn_word(rng, LETTERS, 4, 4)] = None
+    return list(found)
+
+
+def _pairs(rng: np.random.Generator, modules: list[str]) -> list[Pair]:
+    """A pair of each module, in a drawn order, each with a text and a summary of its own."""
+    names = _names(rng, 3 * len(modules))
+    return [
+        Pair(modules[place], *(names[3 * number + part] for part in range(3)))
+        for number, place in enumerate(rng.permutation(len(modules)).tolist())
+    ]
+
+
+def _modules(rng: np.random.Generator) -> Inputs:
+    """Modules, a package with all that is in it, and names that only begin like these or stand inside others."""
+    a, b, c, d, e = _names(rng, 5)
+    modules = [
+        f"{a}.{d}",
+        f"{a}.{e}",
+        f"{a}.{d}.{e}",
+        f"{a}.{d}s",
+        b,
+        f"{b}.{d}.{c}",
+        f"{b}x",
+        f"{b}_{d}.{e}",
+    ]
+    modules += [f"{c}.{b}", f"{c}.{d}", f"{c}.{a}.{d}", c, f"{a}.{d}", f"{c}.{d}", f"{b}.{e}"]
+    return {"pairs": _pairs(rng, modules), "held_out": {f"{a}.{d}", b}}
+
+
+def _twice(*what: str) -> Maker:
+    """Pairs that are there again. ``what``: "text" or "summary" of a test pair in training, "test" or "training": a text twice there."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        held, free, other = _names(rng, 3)
+        pairs = _pairs(rng, [f"{held}.{other}"] * 8 + [f"{free}.{other}"] * 9)
+        test = [place for place, pair in enumerate(pairs) if pair.module.startswith(held)]
+        training = [place for place, pair in enumerate(pairs) if pair.module.startswith(free)]
+        test, training = rng.permutation(test).tolist(), rng.permutation(training).tolist()
+
+        def same(place: int, as_place: int, part: str) -> None:
+            pairs[place] = pairs[place]._replace(**{part: getattr(pairs[as_place], part)})
+
+        if "text" in what:
+            same(training[0], test[0], "text")
+            same(training[1], test[1], "text")
+        if "summary" in what:
+            same(training[2], min(test), "summary")
+            same(training[8], max(test), "summary")
+        if "test" in what:
+            same(test[3], test[4], "text")
+            same(test[5], test[4], "summary")  # another text: both stay
+        if "training" in what:
+            same(training[3], training[4], "text")
+            same(training[5], training[6], "summary")
+        if (
+            "summary" in what and "training" in what
+        ):  # the first has a summary of the test, so the second one stays
+            first, second = sorted(training[6:8])
+            same(first, test[2], "summary")
+            same(second, first, "text")
+        return {"pairs": pairs, "held_out": {held}}
+
+    return inputs
+
+
+def _alike(rng: np.random.Generator) -> Inputs:
+    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others."""
+    held, free, other = _names(rng, 3)
+    pairs = _pairs(rng, [f"{held}.{other}"] * 4 + [f"{free}.{other}"] * 6)
+    test = [pair for pair in pairs if pair.module.startswith(held)]
+    training = [pair for pair in pairs if pair.module.startswith(free)]
+    more = [
+        training[0]._replace(text=test[0].text.capitalize()),
+        training[1]._replace(text=f" {test[1].text}"),
+        training[2]._replace(summary=test[2].summary.capitalize()),
+        training[3]._replace(summary=f"{test[3].summary} "),
+        training[4]._replace(text=training[5].text.upper()),
+        training[5],
+        test[0]._replace(name="again", text=f"{test[0].text} "),
+        test[1]._replace(module=f"{held.upper()}.{other}", text="Upper", summary="Upper."),
+        test[2]._replace(module=f" {held}.{other}", text="Space", summary="Space."),
+        training[0]._replace(name="copied", text=test[3].text),
+    ]
+    every = [*test, *more]
+    mixed = [every[place] for place in rng.permutation(len(every))]
+    last = test[0]._replace(name="capitals", text=test[0].text.upper())
+    return {"pairs": [*mixed, last], "held_out": {held}}
+
+
+def _call_select(learner: Callable, inputs: Inputs) -> Any:
+    """Places in the list of all pairs, in rows of equal length."""
+    found = call_function(learner, inputs)
+    if not isinstance(found, tuple | list) or len(found) != 2 or any(part is None for part in found):
+        return found
+    place_of = {pair: place for place, pair in enumerate(inputs["pairs"])}
+    for part in found:
+        for pair in _form(part, (list, tuple), "two lists of pairs"):
+            if not isinstance(pair, tuple) or pair not in place_of:
+                raise WrongForm(f"{str(pair)[:60]!r} is none of the pairs; expected two lists of pairs.")
+    rows = [[place_of[pair] for pair in part] for part in found]
+    return tuple(np.array(row + [-1] * (len(place_of) - len(row)), dtype=np.int64) for row in rows)
+
+
+def nothing_of_the_test_is_in_training(inputs: Inputs, outputs: Outputs) -> bool:
+    """No text and no summary of the test is in training, and no module."""
+    training, test = (
+        [inputs["pairs"][place] for place in outputs[part] if 0 <= place < len(inputs["pairs"])]
+        for part in ("training", "test")
+    )
+    return bool(test) and not any(
+        {getattr(pair, part) for pair in training} & {getattr(pair, part) for pair in test}
+        for part in ("module", "text", "summary")
+    )
+
+
+select_pairs = Exercise(
+    name="select_pairs",
+    returns=("training", "test"),
+    call=_call_select,
+    cases=(
+        Case("modules and a package that are held out, among names that look like theirs", _modules),
+        Case("a text or a summary of the test is also in training", _twice("text", "summary")),
+        Case("a text is there twice, in training and in the test", _twice("test", "training")),
+        Case(
+            "texts, summaries and modules that differ in a capital or a space only: they are others", _alike
+        ),
+        Case(
+            "a text or a summary is there again in both ways", _twice("text", "summary", "test", "training")
+        ),
+    ),
+    properties=(nothing_of_the_test_is_in_training,),
+)
+
+# ---------------------------------------------------------------------------------- rouge_n
+
+
+def _two_texts(n: int) -> Maker:
+    """Texts that share a run which one of them has more often, one that both have twice, and one whose words are in reverse order in the other."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names = _names(rng, 3 * n + 6)
+        often, twice, turned = (names[n * number : n * (number + 1)] for number in range(3))
+        ours, theirs = names[-6:-3], names[-3:]
+        candidate = (
+            [often] * 3
+            + [twice] * 2
+            + [turned]
+            + [[str(rng.choice(ours))] for _ in range(int(rng.integers(4, 20)))]
+        )
+        reference = [often] + [twice] * 2 + [turned[::-1]]
+        reference += [[str(rng.choice(theirs))] for _ in range(int(rng.integers(7, 25)))]
+        return {"candidate": _joined(rng, candidate), "reference": _joined(rng, reference), "n": n}
+
+    return inputs
+
+
+def _joined(rng: np.random.Generator, parts: list[list[str]]) -> list[str]:
+    return [word for place in rng.permutation(len(parts)) for word in parts[place]]
+
+
+def _too_short(rng: np.random.Generator) -> list[Inputs]:
+    """One text, or both, have fewer words than a run has."""
+    few = rng.choice(list("abc"), 2).tolist()
+    many = few + rng.choice(list("abcde"), int(rng.integers(4, 8))).tolist()
+    texts = ((few, many), (many, few), (few, few), ([], many))
+    return [{"candidate": one, "reference": other, "n": 3} for one, other in texts]
+
+
+def _nothing_shared(rng: np.random.Generator) -> Inputs:
+    """The same words, and no run of two in common."""
+    a, b, c, d = rng.permutation(list("abcdefgh"))[:4].tolist()
+    return {"candidate": [a, b, c, d], "reference": [d, c, b, a], "n": 2}
+
+
+def _exchanged(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _two_texts(2)(rng)
+    return [inputs, {**inputs, "candidate": inputs["reference"], "reference": inputs["candidate"]}]
+
+
+def precision_and_recall_change_places(runs: list[Run]) -> np.ndarray:
+    """With candidate and reference exchanged, precision and recall are exchanged, and F1 is the same."""
+    (_, one), (_, two) = runs
+    return np.isclose(
+        [one["precision"], one["recall"], one["f1"]], [two["recall"], two["precision"], two["f1"]], atol=1e-6
+    )
+
+
+rouge_n = Exercise(
+    name="rouge_n",
+    returns=("precision", "recall", "f1"),
+    bypasses=("rouge_score.rouge_scorer.RougeScorer",),
+    cases=(
+        Case("single words, in two pairs of texts", together(_two_texts(1), _two_texts(1))),
+        Case("runs of two words, in two pairs of texts", together(_two_texts(2), _two_texts(2))),
+        Case("runs of three words, in two pairs of texts", together(_two_texts(3), _two_texts(3))),
+        Case(
+            "the same words, but no run in common; texts of fewer words than a run; then ordinary texts",
+            lambda rng: [_nothing_shared(rng), *_too_short(rng), _two_texts(2)(rng), _two_texts(3)(rng)],
+        ),
+        Case("candidate and reference exchanged", _exchanged, precision_and_recall_change_places),
+    ),
 )

@@ -2,6 +2,7 @@
 
 .venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
 .venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
+.venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ from collections.abc import Sequence
 
 import torch
 from train_weights import MERGES, SHARES, STEPS, train
+from write_summaries import inside
 
 from course_utils.data.agreement import NOUNS
 from course_utils.data.byte_pairs import BytePairs, library_merges
+from course_utils.data.summaries import (
+    Pair,
+    held_out,
+    load_summaries,
+    load_written,
+    sentences,
+    words,
+    words_of_name,
+)
 from course_utils.data.tasks import Example, load_tasks
 from course_utils.models.text_to_text import Writer
 
@@ -41,8 +52,41 @@ def _other_noun(one: Example) -> Example:
     return Example(one.source, f"{last} {one.target.partition(' ')[2]}")
 
 
+def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> float:
+    """F1 of the longest common subsequence (Lin 2004, section 3)."""
+    row = [0] * (len(wanted) + 1)
+    for word in said:
+        before, row = row, [0]
+        for place, other in enumerate(wanted):
+            row.append(before[place] + 1 if word == other else max(before[place + 1], row[place]))
+    return 2 * row[-1] / (len(said) + len(wanted))
+
+
+def summaries() -> None:
+    """ROUGE-L on the test pairs and on those that SmolLM2 was asked about."""
+
+    def score(name: str, texts: Sequence[Sequence[str]], some: Sequence[Pair]) -> None:
+        each = [rouge_l(said, words(one.summary)) for said, one in zip(texts, some, strict=True)]
+        print(f"{len(some):4} {name:24} {sum(each) / len(each):.3f}")
+
+    test = list(
+        {pair.text: pair for pair in reversed(load_summaries()) if inside(pair, held_out("test"))}.values()
+    )
+    written = load_written()
+    for some in (test, [pair for pair in test if pair.text in written["zero-shot"]]):
+        score("first sentence", [words(sentences(one.text)[0]) for one in some], some)
+        score("first 11 words", [words(one.text)[:11] for one in some], some)
+        score("name", [words_of_name(one.name) for one in some], some)
+        score("name + first 9 words", [words_of_name(one.name) + words(one.text)[:9] for one in some], some)
+    for way, answers in written.items():
+        score(f"SmolLM2, {way}", [words(answers[one.text]) for one in some], some)
+
+
 def main(what: str) -> None:
     torch.set_num_threads(1)
+    if what == "summaries":
+        summaries()
+        return
     data = load_tasks()
     tokens = BytePairs(
         library_merges([text for task in data.values() for one in task.train for text in one], MERGES)

@@ -276,3 +276,105 @@ slip("span_corruption", "target_without_sentinels", "The target has no sentinels
 slip("span_corruption", "whole_text", "The target is the whole text.",
      "That is a good objective, too, but a longer one: the model would write what it has just read. Only what was cut out is written.",
      ("target.append(first_sentinel + len(spans))", "target = list(ids)"))
+
+# ---------------------------------------------------------------------------------- select_pairs
+
+slip("select_pairs", "names_begin_alike", "A module counts as held out if its name begins with a held-out name.",
+     "*networkx_metis* is not in the package *networkx*, although its name begins with it. What stands between a package's name and the rest?",
+     ('f"{pair.module}.".startswith(f"{name}.")', "pair.module.startswith(name)"))
+
+slip("select_pairs", "package_not_seen", "A module counts as held out only if it has exactly a held-out name.",
+     "Whoever holds out *networkx* holds out all that is in it, for example *networkx.drawing.layout*.",
+     ('f"{pair.module}.".startswith(f"{name}.")', "pair.module == name"))
+
+slip("select_pairs", "name_anywhere", "A module counts as held out if a held-out name is anywhere in its name.",
+     "*sympy.stats* is not in the package *stats*. A package's name stands at the beginning.",
+     ('f"{pair.module}.".startswith(f"{name}.")', 'f".{name}." in f".{pair.module}."'))
+
+slip("select_pairs", "whole_package_held_out", "If a module is held out, all modules of its package are.",
+     "Only the module itself, and what is in it, are for the test. Its neighbours may train.",
+     ('f"{pair.module}.".startswith(f"{name}.")', 'pair.module.partition(".")[0] == name.partition(".")[0]'))
+
+slip("select_pairs", "texts_leak", "A text of the test may also be in training.",
+     "Documentation is copied from module to module. A model that has read a test text with its summary only has to remember it.",
+     ("set(texts)", "set()"))
+
+slip("select_pairs", "summaries_leak", "A summary of the test may also be in training.",
+     "Two texts may differ in a word and have the same summary. Leave out of training what has a summary of the test, too.",
+     ("pair.summary not in summaries", "True"))
+
+slip("select_pairs", "twice_in_test", "A text that is there twice stays in the test twice.",
+     "Then it counts double, and the interval looks narrower than it is.",
+     ("if pair.text not in texts:", "if True:"))
+
+slip("select_pairs", "twice_in_training", "A text that is there twice stays in training twice.",
+     "Of several training pairs with the same text only the first one stays.",
+     ("            known.add(pair.text)\n", ""))
+
+slip("select_pairs", "exchanged", "Training and test are exchanged.",
+     "The held-out modules are the test, which comes second.",
+     ("return training, test", "return test, training"))
+
+
+slip("select_pairs", "capitals_ignored", "Capital letters make no difference between summaries.",
+     "Here the same means the same letter by letter. Whether *Sum* and *sum* should count as one is another decision.",
+     ("{pair.summary for pair in test}", "{pair.summary.lower() for pair in test}"), ("pair.summary not in summaries", "pair.summary.lower() not in summaries"))
+
+
+@misconception("select_pairs", "The test has to stay as it is, whatever is in training. What is in both is left out of training.")
+def test_is_cut(pairs, held_out):
+    """What is in both parts is left out of the test instead of training."""
+    parts = {True: [], False: []}
+    for pair in pairs:
+        held = any(f"{pair.module}.".startswith(f"{name}.") for name in held_out)
+        if pair.text not in {one.text for one in parts[held]}:
+            parts[held].append(pair)
+    texts, summaries = ({getattr(one, part) for one in parts[False]} for part in ("text", "summary"))
+    return parts[False], [one for one in parts[True] if one.text not in texts and one.summary not in summaries]
+
+
+# ---------------------------------------------------------------------------------- rouge_n
+
+slip("rouge_n", "different_runs", "Each different run counts once.",
+     "A run that both texts have twice counts twice. Count how often each of them occurs.",
+     ("(Counter(runs(text)) for text in (candidate, reference))", "(Counter(set(runs(text))) for text in (candidate, reference))"))
+
+slip("rouge_n", "not_clipped", "Each run of the candidate counts if it is anywhere in the reference.",
+     "*the the the* would get full marks for a reference with one *the*. A run counts at most as often as it is in the other text.",
+     ("common = (ours & theirs).total()", "common = sum(count for run, count in ours.items() if run in theirs)"))
+
+slip("rouge_n", "divided_by_words", "Precision and recall are divided by the number of words, not of runs.",
+     "A text of m words has m - n + 1 runs of n. By what do you have to divide so that a text gets 1 beside itself?",
+     ("common / ours.total(), common / theirs.total()", "common / len(candidate), common / len(reference)"))
+
+slip("rouge_n", "runs_side_by_side", "The runs do not overlap.",
+     "*a b c* has two runs of two words: *a b* and *b c*. With which words can a run begin?",
+     ("range(len(text) - n + 1)", "range(0, len(text) - n + 1, n)"))
+
+slip("rouge_n", "last_run_missing", "The last run of each text is left out.",
+     "A text of n words has one run of n words: itself. How many does your code find there?",
+     ("range(len(text) - n + 1)", "range(len(text) - n)"))
+
+slip("rouge_n", "order_ignored", "The words of a run may be in any order.",
+     "*of the* and *the of* are not the same run. The order is what runs of two add to single words.",
+     ("tuple(text[place : place + n])", "tuple(sorted(text[place : place + n]))"))
+
+slip("rouge_n", "n_ignored", "Single words are counted, whatever n is.",
+     "With n = 2 what counts is two neighbouring words together.",
+     ("text[place : place + n]", "text[place : place + 1]"), ("range(len(text) - n + 1)", "range(len(text))"))
+
+slip("rouge_n", "swapped", "Precision and recall are exchanged.",
+     "Precision is about what was *written*: the share of its runs that are wanted. Recall is about what was *wanted*.",
+     ("common / ours.total(), common / theirs.total()", "common / theirs.total(), common / ours.total()"))
+
+slip("rouge_n", "arithmetic_mean", "F1 is the plain mean of precision and recall.",
+     "F1 is the *harmonic* mean, which is low as soon as one of the two is low.",
+     ("2 * precision * recall / (precision + recall)", "(precision + recall) / 2"))
+
+slip("rouge_n", "recall_only", "F1 is the recall.",
+     "Recall alone rewards whoever writes much. F1 is the harmonic mean of precision and recall.",
+     ("2 * precision * recall / (precision + recall)", "recall"))
+
+slip("rouge_n", "nothing_in_common", "If nothing is in common, it divides by zero.",
+     "With no run in common both shares are 0, and so is F1. What does the formula say then?",
+     ("    if common == 0:\n        return 0.0, 0.0, 0.0\n", ""))

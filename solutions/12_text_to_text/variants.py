@@ -342,3 +342,111 @@ def spans_with_edges(ids, spans, first_sentinel):
         source += [first_sentinel + number, *list(part)]
     marked = [[mark, *list(ids[a:b])] for mark, (a, b) in zip(count(first_sentinel), spans, strict=False)]
     return source, [*chain(*marked), first_sentinel + len(spans)]
+
+# ---------------------------------------------------------------------------------- select_pairs
+
+
+@variant("select_pairs")
+def select_by_parents(pairs, held_out):
+    """Asks whether a module's own name or one of its packages' names is held out; dicts remember the first of each text."""
+
+    def is_held(module):
+        parts = module.split(".")
+        return any(".".join(parts[:number]) in held_out for number in range(1, len(parts) + 1))
+
+    test, train = {}, {}
+    for pair in pairs:
+        if is_held(pair.module):
+            test.setdefault(pair.text, pair)
+    summaries = {pair.summary for pair in test.values()}
+    for pair in pairs:
+        if not is_held(pair.module) and pair.text not in test and pair.summary not in summaries:
+            train.setdefault(pair.text, pair)
+    return list(train.values()), list(test.values())
+
+
+@variant("select_pairs")
+def select_in_steps(pairs, held_out):
+    """Divides first, then removes what is there twice, at last what leaks."""
+    names = tuple(name + "." for name in held_out)
+    inside = [(pair.module + ".").startswith(names) for pair in pairs]
+    held = [pair for pair, yes in zip(pairs, inside, strict=True) if yes]
+    free = [pair for pair, yes in zip(pairs, inside, strict=True) if not yes]
+    test = [pair for place, pair in enumerate(held) if all(pair.text != one.text for one in held[:place])]
+    texts = [pair.text for pair in test]
+    summaries = [pair.summary for pair in test]
+    clean = [pair for pair in free if pair.text not in texts and pair.summary not in summaries]
+    training = []
+    for pair in clean:
+        if pair.text not in [one.text for one in training]:
+            training.append(pair)
+    return training, test
+
+
+@variant("select_pairs")
+def select_by_prefix_or_equal(items, modules):
+    """Equal, or the held-out name and a dot in front."""
+
+    def held(item):
+        return item.module in modules or any(item.module.startswith(m + ".") for m in modules)
+
+    def once(some):
+        seen = set()
+        return [x for x in some if not (x.text in seen or seen.add(x.text))]
+
+    test = once(filter(held, items))
+    banned = {x.text for x in test}, {x.summary for x in test}
+    train = once(x for x in items if not held(x) and x.text not in banned[0] and x.summary not in banned[1])
+    return train, test
+
+
+# ---------------------------------------------------------------------------------- rouge_n
+
+
+@variant("rouge_n")
+def rouge_by_zip(candidate, reference, n):
+    """zip of shifted texts; the smaller count of each run."""
+    a = Counter(zip(*(candidate[i:] for i in range(n)), strict=False))
+    b = Counter(zip(*(reference[i:] for i in range(n)), strict=False))
+    overlap = sum(min(a[run], b[run]) for run in a)
+    if not overlap:
+        return 0.0, 0.0, 0.0
+    p, r = overlap / sum(a.values()), overlap / sum(b.values())
+    return p, r, 2 / (1 / p + 1 / r)
+
+
+@variant("rouge_n")
+def rouge_by_crossing_out(candidate, reference, n):
+    """Crosses out in the reference what has been found."""
+
+    def grams(words):
+        return [tuple(words[i : i + n]) for i in range(len(words)) if i + n <= len(words)]
+
+    left, wanted, hits = grams(reference), len(grams(reference)), 0
+    written = grams(candidate)
+    for gram in written:
+        if gram in left:
+            left.remove(gram)
+            hits += 1
+    precision = hits / len(written) if written else 0.0
+    recall = hits / wanted if wanted else 0.0
+    f1 = 2 * hits / (len(written) + wanted) if hits else 0.0
+    return precision, recall, f1
+
+
+@variant("rouge_n")
+def rouge_by_sorted_runs(candidate, reference, n):
+    """Goes through both sorted lists of runs side by side."""
+    ours = sorted(tuple(candidate[k : k + n]) for k in range(max(len(candidate) - n + 1, 0)))
+    theirs = sorted(tuple(reference[k : k + n]) for k in range(max(len(reference) - n + 1, 0)))
+    i = j = same = 0
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j]:
+            same, i, j = same + 1, i + 1, j + 1
+        elif ours[i] < theirs[j]:
+            i += 1
+        else:
+            j += 1
+    if same == 0:
+        return (0.0,) * 3
+    return same / len(ours), same / len(theirs), 2 * same / (len(ours) + len(theirs))

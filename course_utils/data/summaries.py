@@ -1,0 +1,79 @@
+"""Real text for lab 12: what the documentation of eleven packages says about a function or class at length, and the line above it.
+
+summaries.json has the pairs and the modules that are held out, summaries_written.json what SmolLM2 wrote about a hundred of them and which
+of these texts say something false. docs/data-text-to-text.md says how they were made, NOTICE under which licences.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FILE = Path(__file__).with_name("summaries.json")
+WRITTEN = Path(__file__).with_name("summaries_written.json")
+
+
+class Pair(NamedTuple):
+    """A description, the one-line summary that its authors gave it, and whose it is."""
+
+    module: str
+    name: str
+    text: str
+    summary: str
+
+
+class Judged(NamedTuple):
+    """A text that SmolLM2 wrote about a description, whether somebody found it true, and why not."""
+
+    text: str
+    written: str
+    true: bool
+    why: str
+
+
+@functools.cache
+def _read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def load_summaries() -> list[Pair]:
+    """All pairs, by module. They are not split yet, and some texts are there twice."""
+    return [Pair(**pair) for pair in _read(FILE)["pairs"]]
+
+
+def held_out(part: str) -> set[str]:
+    """The modules and packages of a part.
+
+    Args:
+        part: "test" or "development".
+    """
+    return set(_read(FILE)["held out"][part])
+
+
+def load_written() -> dict[str, dict[str, str]]:
+    """What SmolLM2-135M-Instruct wrote: the way in which it was asked ("zero-shot", "few-shot") -> description -> summary."""
+    rows = _read(WRITTEN)["written"]
+    return {way: {row["text"]: row[way] for row in rows} for way in ("zero-shot", "few-shot")}
+
+
+def load_judged() -> list[Judged]:
+    """Thirty of these, read by the author of the lab."""
+    return [Judged(**one) for one in _read(WRITTEN)["judged"]]
+
+
+def words(text: str) -> list[str]:
+    """A text's words in small letters, by the rule that is usual for ROUGE: runs of letters and digits."""
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def words_of_name(name: str) -> list[str]:
+    """The words that a name is made of: those of "sum_of_squares", and of "SumOfSquares"."""
+    return words(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " "))
+
+
+def sentences(text: str) -> list[str]:
+    """A text's sentences: each ends with a mark, and the next one begins with a capital letter."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text)

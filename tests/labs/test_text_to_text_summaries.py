@@ -1,0 +1,149 @@
+"""Lab 12's real summaries: no test text leaks, ROUGE-N is the library's, and what SmolLM2 wrote belongs to the pairs of the test."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from project import ROOT
+
+from course_utils.data.summaries import (
+    Pair,
+    held_out,
+    load_judged,
+    load_summaries,
+    load_written,
+    sentences,
+    words,
+    words_of_name,
+)
+
+NAME = "12_text_to_text"
+
+
+@pytest.fixture(scope="module")
+def collect():
+    """The script that wrote the pairs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts"))
+        yield importlib.import_module("collect_summaries")
+
+
+@pytest.fixture(scope="module")
+def parts(labs) -> dict[str, list[Pair]]:
+    """The parts as the notebook makes them."""
+    select_pairs = labs[NAME].reference["select_pairs"]
+    rest, test = select_pairs(load_summaries(), held_out("test"))
+    training, development = select_pairs(rest, held_out("development"))
+    return {"training": training, "development": development, "test": test}
+
+
+def test_the_parts_are_large_enough_and_have_no_module_text_or_summary_in_common(parts):
+    assert len(parts["training"]) > 800 and min(len(parts["development"]), len(parts["test"])) > 270
+    for one, other in (("training", "test"), ("development", "test"), ("training", "development")):
+        for what in ("module", "text", "summary"):
+            common = {getattr(pair, what) for pair in parts[one]} & {
+                getattr(pair, what) for pair in parts[other]
+            }
+            assert not common, (one, other, what, common)
+
+
+def test_half_of_the_test_is_from_packages_that_are_nowhere_else(parts, collect):
+    packages = {part: [pair.module.partition(".")[0] for pair in pairs] for part, pairs in parts.items()}
+    whole = set(collect.WHOLE)
+    assert not whole & {*packages["training"], *packages["development"]}
+    assert 0.4 < sum(package in whole for package in packages["test"]) / len(parts["test"]) < 0.6
+
+
+def test_every_pair_is_a_description_and_one_sentence_that_is_not_in_it(collect):
+    for pair in load_summaries():
+        assert collect.TEXT_WORDS[0] <= len(pair.text.split()) <= collect.TEXT_WORDS[1], pair
+        assert collect.SUMMARY_WORDS[0] <= len(pair.summary.split()) <= collect.SUMMARY_WORDS[1], pair
+        assert pair.summary.endswith(".") and pair.summary not in pair.text and "\n" not in pair.text
+        assert pair.module.partition(".")[0] in collect.PACKAGES.values()
+
+
+DESCRIBED = """total(values, axis)
+
+Return the `total` of :func:`values <x.values>`.
+
+The values are added from left to right, and none of them is left out, so that the total of a table is that of its rows.
+
+    total([1, 2])
+
+A value that is missing counts as zero, which is what most people want.
+
+Parameters
+----------
+values : list
+    This is no description any more.
+"""
+
+
+def test_of_a_docstring_only_the_prose_above_its_first_heading_is_taken(collect):
+    text, summary = collect.described("total", DESCRIBED)
+    assert summary == "Return the total of values."
+    assert text.startswith("The values are added") and text.endswith("which is what most people want.")
+    assert "[1, 2]" not in text and "no description" not in text
+
+
+@pytest.mark.parametrize(
+    "documentation",
+    ["", "Too short.", "Return the total of values.\n\nOnly a few words.", "No full stop\n\n" + "word " * 40],
+    ids=["nothing", "one line", "a short description", "no sentence"],
+)
+def test_what_has_no_summary_or_no_description_is_left_out(collect, documentation):
+    assert collect.described("total", documentation) is None
+
+
+def test_a_name_has_words_and_a_text_has_sentences():
+    assert words_of_name("sum_of_squares") == words_of_name("SumOfSquares") == ["sum", "of", "squares"]
+    assert sentences("One, e.g. this. Two?  yes. Three!") == ["One, e.g. this.", "Two?  yes.", "Three!"]
+    assert words("Don't use x_1 (2.5)!") == ["don", "t", "use", "x", "1", "2", "5"]
+
+
+# ---------------------------------------------------------------------------------- ROUGE-N
+
+
+def agrees_with_the_library(rouge_n, candidate: str, reference: str) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    theirs = RougeScorer(["rouge1", "rouge2", "rouge3"]).score(target=reference, prediction=candidate)
+    for n in (1, 2, 3):
+        ours = rouge_n(words(candidate), words(reference), n)
+        assert ours == pytest.approx(tuple(theirs[f"rouge{n}"]), abs=1e-12), (n, candidate, reference)
+
+
+def test_rouge_n_of_real_texts_is_what_the_library_gives(labs, parts):
+    for pair in parts["test"][:60]:
+        agrees_with_the_library(labs[NAME].reference["rouge_n"], pair.text, pair.summary)
+
+
+def test_rouge_n_of_random_texts_is_what_the_library_gives(labs):
+    rng = np.random.default_rng(0)
+    for _ in range(150):  # of few different words, so that runs are there several times
+        candidate, reference = (" ".join(rng.choice(list("abcd"), rng.integers(0, 20))) for _ in range(2))
+        agrees_with_the_library(labs[NAME].reference["rouge_n"], candidate, reference)
+
+
+# ---------------------------------------------------------------------------------- what SmolLM2 wrote
+
+
+def test_smollm_was_asked_about_a_hundred_texts_of_the_test_in_both_ways(parts):
+    texts = {pair.text for pair in parts["test"]}
+    written = load_written()
+    assert set(written) == {"zero-shot", "few-shot"}
+    for answers in written.values():
+        assert len(answers) == 100 and set(answers) <= texts
+        assert all(answers.values())
+    assert set(written["zero-shot"]) == set(written["few-shot"])
+
+
+def test_thirty_of_its_answers_are_judged_and_what_is_untrue_has_a_reason():
+    written, judged = load_written()["zero-shot"], load_judged()
+    assert len({one.text for one in judged}) == len(judged) == 30
+    for one in judged:
+        assert written[one.text] == one.written
+        assert bool(one.why) == (not one.true), one
+    assert {one.true for one in judged[:10]} == {True, False}
