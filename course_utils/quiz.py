@@ -1,6 +1,6 @@
 """``quiz("self_attention")``: the review questions at the end of a lab, with a reason for every option.
 
-A lab's questions are in ``quiz.md`` beside its notebook. If there is a kernel, a quiz consists of buttons;
+A lab's questions are in ``quiz.md`` beside its notebook. Where widgets are drawn, a quiz consists of buttons;
 elsewhere the same output shows the questions with folded answers. Nothing is recorded: a quiz is for the
 learner alone.
 """
@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 from course_utils import labs
-from course_utils.display import BAD, CARD, GOOD, LINE, TEXT, inline, plain
-
-if TYPE_CHECKING:
-    from ipywidgets import DOMWidget, VBox
+from course_utils.display import BAD, CARD, GOOD, TEXT, inline
 
 FILE_NAME = "quiz.md"
 
@@ -68,10 +64,10 @@ def quiz(lab: str) -> None:
 
 
 def show(questions: Sequence[Question]) -> None:
-    """Shows questions with buttons where there is a kernel, and with folded answers elsewhere."""
-    from course_utils.plots import show_live
+    """Shows questions with buttons where widgets are drawn, and with folded answers elsewhere."""
+    from course_utils.widgets.questions import Questions
 
-    show_live(_widget(questions), html=as_html(questions), text=as_text(questions))
+    Questions(questions).show()
 
 
 def questions_of(lab: str) -> tuple[Question, ...]:
@@ -138,7 +134,7 @@ def read_questions(text: str) -> tuple[Question, ...]:
     return tuple(found)
 
 
-# ---------------------------------------------------------------------------------- without a kernel
+# ---------------------------------------------------------------------------------- where no widgets are drawn
 
 
 def as_html(questions: Sequence[Question]) -> str:
@@ -182,66 +178,3 @@ def _code(question: Question) -> str:
 def _mark(option: Option) -> str:
     """A mark that can be told apart by its shape; its colour is only an addition."""
     return f'<span style="color:{GOOD}">✓</span>' if option.right else f'<span style="color:{BAD}">✗</span>'
-
-
-# ---------------------------------------------------------------------------------- with a kernel
-
-_BUTTONS = f"""<style>
-.transformer-labs-option.jupyter-button {{
-  width: auto; max-width: 50em; height: auto; min-height: 28px; margin: 2px 0; padding: 4px 10px;
-  line-height: 1.4; text-align: left; white-space: normal; border: 2px solid transparent;
-}}
-.transformer-labs-option.jupyter-button:focus-visible {{
-  outline: 2px solid var(--jp-brand-color1, #1976d2);
-}}
-.transformer-labs-right.jupyter-button {{ border-color: {GOOD}; }}
-.transformer-labs-wrong.jupyter-button {{ border-color: {BAD}; border-style: dashed; }}
-</style>"""
-
-
-def _widget(questions: Sequence[Question]) -> VBox:
-    """A button for each option: buttons are easy to hit, and Tab, Enter and Space work without further code."""
-    import ipywidgets
-
-    first_tries: dict[int, bool] = {}  # number of a question -> whether the first choice was right
-    result = ipywidgets.HTML()
-
-    def answered(number: int, option: Option) -> None:
-        first_tries.setdefault(number, option.right)
-        right = sum(first_tries.values())
-        text = f"{len(first_tries)} of {len(questions)} answered, {right} right at the first try."
-        result.value = _said(text, f"{LINE};margin-top:.6em;padding-top:.4em")
-
-    parts = [ipywidgets.HTML(_BUTTONS)]
-    for number, question in enumerate(questions, 1):
-        asked = f"<b>{number}. {inline(question.text)}</b>{_code(question)}"
-        parts.append(ipywidgets.HTML(_said(asked, "margin-top:.6em")))
-        for option in question.options:
-            parts += _choice(option, lambda option, number=number: answered(number, option))
-    return ipywidgets.VBox([*parts, result])
-
-
-def _choice(option: Option, chosen: Callable[[Option], None]) -> list[DOMWidget]:
-    """A button for one option, and the place below it where its reason appears."""
-    import ipywidgets
-
-    label = plain(option.text)
-    button = ipywidgets.Button(description=f"○ {label}")
-    button.add_class("transformer-labs-option")
-    reason = ipywidgets.HTML(layout=ipywidgets.Layout(display="none"))
-
-    def show(_: object) -> None:
-        button.description = f"{'✓' if option.right else '✗'} {label}"
-        button.add_class("transformer-labs-right" if option.right else "transformer-labs-wrong")
-        reason.layout.display = None
-        word = "Right." if option.right else "Not this one."
-        reason.value = _said(f"<b>{_mark(option)} {word}</b> {inline(option.why)}", "margin-left:1.6em")
-        chosen(option)
-
-    button.on_click(show)
-    return [button, reason]
-
-
-def _said(html: str, style: str) -> str:
-    """Text that a screen reader reads when it appears after a click (``aria-live``)."""
-    return f'<div aria-live="polite" style="{TEXT};max-width:50em;line-height:1.45;{style}">{html}</div>'

@@ -142,7 +142,8 @@ class Report:
         mark = "&#10003;" if verdict.correct else "&#9675;" if undecided else "&#10007;"
         parts = [
             f'<div role="group" aria-label="Check of {escape(verdict.exercise)}" style="{_STYLE.format(line=colour)}">',
-            f'<div style="font-weight:600"><span style="color:{colour}" aria-hidden="true">{mark}</span> '
+            # A status is announced when it comes, not only when one gets there.
+            f'<div role="status" style="font-weight:600"><span style="color:{colour}" aria-hidden="true">{mark}</span> '
             f"{inline(self._headline())}</div>",
         ]
         if verdict.where:

@@ -31,7 +31,7 @@ function draw(place, model, roles) {
     lines.onkeydown = (event) => {
       const seen = visible();
       const at = seen.indexOf(state.token);
-      const to = { ArrowDown: seen[Math.min(seen.length - 1, at + 1)], ArrowUp: seen[Math.max(0, at - 1)], Escape: -1 }[event.key];
+      const to = { ArrowDown: seen[Math.min(seen.length - 1, at + 1)], ArrowUp: seen[Math.max(0, at - 1)], Escape: state.token < 0 ? undefined : -1 }[event.key];
       if (to === undefined) return;
       event.preventDefault();
       event.stopPropagation();

@@ -111,6 +111,8 @@ function render({ model, el }) {
   const place = html("div", { class: "tl-widget", role: "group", "aria-label": model.get("alt").split("\n")[0], "data-lm-suppress-shortcuts": "true" });
   // And the notebook would take Enter in a text field, so that no form is sent.
   place.addEventListener("keydown", (event) => { if (event.target.tagName === "INPUT") event.stopPropagation(); });
+  // Its shortcuts are off in here, and so is the way back to the notebook: Escape leads there.
+  place.addEventListener("keydown", (event) => { if (event.key === "Escape") place.closest(".jp-Cell")?.focus(); });
   el.append(place);
   draw(place, model, model.get("roles"));
 }

@@ -6,16 +6,18 @@ when a notebook is opened, or from the site's own folder, if its publisher has d
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
 import shutil
 import subprocess
+import symtable
 import sys
 import tempfile
 import zipfile
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +32,7 @@ from grader.course import CourseError
 from grader.handout.needed import files_for_learners
 from grader.reference.lab import Lab
 
-LABS = ("00_start_here", "02_self_attention")
+LABS = ("00_start_here", "01_why_attention", "02_self_attention", "04_positional_encoding")
 FOLDER = "lite"
 """Where it lies in the site."""
 
@@ -51,7 +53,19 @@ NOTE = """\
 - What you change is kept in this browser only. *File*, *Download* takes the notebook along; in the course on your own computer, put it into `notebooks/{lab}/`.
 - If a cell never ends, *Kernel*, *Interrupt* does not help here. Press *Kernel*, *Restart Kernel*, then run the cells again from the top. (The limit of time that checks
   have elsewhere needs a clock that WebAssembly lacks.)
-- What needs PyTorch is missing here: a cell that imports it says so. Go on with the next one."""
+- There is no PyTorch here. Where the lab uses it, a sentence stands in the place of the cell."""
+_INSTEAD = """\
+**Not in the browser:** this cell uses PyTorch or what came of it. In the course on your own computer it runs. Go on with the next one.
+
+<details><summary>The cell</summary>
+
+```python
+{source}
+```
+
+</details>"""
+_NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "course_utils.models", "course_utils.yours")
+"""What only runs with packages that Pyodide lacks."""
 _INSTALL = "%pip install -q transformer-labs"
 
 
@@ -112,7 +126,7 @@ def _bring(labs: Sequence[Lab], source: Path) -> Path:
         clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
         shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
         nbformat.write(_for_the_browser(lab), source / "files" / lab.name / lab.notebook_name)
-        needed |= {*files_for_learners(lab)}
+        needed |= {name for name in files_for_learners(lab) if "weights" not in name.parts}
     wheels = source / "wheels"
     wheels.mkdir()
     contents = {str(name): (root / name).read_bytes() for name in sorted(needed)}
@@ -154,6 +168,7 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
 def _for_the_browser(lab: Lab) -> nbformat.NotebookNode:
     """A lab's release with two cells in front, which its browser's Python needs."""
     notebook = lab.release()
+    notebook.cells = [*without_torch(notebook.cells)]
     notebook.cells[1:1] = [
         new_markdown_cell(NOTE.format(lab=lab.name), id="in-the-browser"),
         new_code_cell(_INSTALL, id="install"),
@@ -164,6 +179,60 @@ def _for_the_browser(lab: Lab) -> nbformat.NotebookNode:
         "name": "python",
     }
     return notebook
+
+
+def without_torch(cells: Iterable[nbformat.NotebookNode]) -> Iterator[nbformat.NotebookNode]:
+    """The cells that run without PyTorch, and for each other one a sentence, tagged ``needs-torch``, that has its code folded.
+
+    A cell needs PyTorch if it imports it, uses a name that only such cells define, or checks such an exercise. Imports that need none are kept, for
+    the cells that follow.
+    """
+    lost: set[str] = set()
+    for cell in cells:
+        try:
+            body = ast.parse(cell.source).body if cell.cell_type == "code" else []
+        except SyntaxError:  # a line for IPython: nothing of PyTorch
+            body = []
+        missing = [each for each in body if _is_missing(each)]
+        others = [each for each in body if each not in missing]
+        lost |= _names(missing)[0]
+        bound, used = _names(others)
+        if not used & (lost - bound) and not any(
+            _is_missing(node) for each in others for node in ast.walk(each)
+        ):
+            lost -= bound
+            if missing:
+                cell.source = "\n".join(map(ast.unparse, others))
+            if cell.source:
+                yield cell
+            continue
+        imports = [each for each in others if isinstance(each, ast.Import | ast.ImportFrom)]
+        lost = (lost | bound) - _names(imports)[0]
+        text = _INSTEAD.format(source=cell.source)
+        yield new_markdown_cell(text, id=f"{cell.id[:54]}-not-here", metadata={"tags": ["needs-torch"]})
+        if imports:
+            yield new_code_cell("\n".join(map(ast.unparse, imports)), id=cell.id)
+
+
+def _is_missing(node: ast.AST) -> bool:
+    """Whether it imports what Pyodide lacks."""
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+    return any(f"{name}.".startswith(f"{missing}.") for name in names for missing in _NOT_HERE)
+
+
+def _names(statements: Sequence[ast.stmt]) -> tuple[set[str], set[str]]:
+    """What statements of a cell give a value to, and what they need from elsewhere; a check needs its exercise."""
+    top = symtable.symtable("\n".join(map(ast.unparse, statements)), "cell", "exec")
+    bound = {each.get_name() for each in top.get_symbols() if each.is_assigned() or each.is_imported()}
+    used = {each.get_name() for each in top.get_symbols() if each.is_referenced()}
+    waiting = top.get_children()
+    while waiting:
+        inner = waiting.pop()
+        used |= {each.get_name() for each in inner.get_symbols() if each.is_global() and each.is_referenced()}
+        waiting += inner.get_children()
+    texts = [node.value for each in statements for node in ast.walk(each) if isinstance(node, ast.Constant)]
+    return bound, used | {text.partition(".")[2] for text in texts if isinstance(text, str)}
 
 
 def write_wheel(

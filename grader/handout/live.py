@@ -19,10 +19,16 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import numpy as np
 
+from course_utils import widgets
 from course_utils.data.language_names import LANGUAGES, load_language_names
 from course_utils.data.translation import JANE
 from course_utils.labs import LabInfo
 from course_utils.models.small_decoders import file_of
+from course_utils.widgets import Widget, plain
+from course_utils.widgets.head_columns import HeadColumns
+from course_utils.widgets.heads import HeadBrowser
+from course_utils.widgets.stepper import AttentionStepper
+from grader.course import CourseError
 
 if TYPE_CHECKING:
     from course_utils.plots.alignment import Alignment
@@ -94,9 +100,151 @@ def speller() -> Model:
     return packed(state, config=config, tokens=tokens, languages=[*LANGUAGES])
 
 
-def module(*names: str) -> str:
-    """One ES module of several files, in order; it exports what they export."""
-    return "\n".join((FILES / f"{name}.js").read_text("utf-8") for name in names)
+ENCODER_SENTENCES = (
+    "The cat sat on the mat because the mat was warm.",
+    "The animal did not cross the street because it was too tired.",
+    "The animal did not cross the street because it was too wide.",
+    "She sat on the bank of the river.",
+    "He took his money to the bank.",
+    "Jane visits Africa in September.",
+    "The keys to the old cabinet are on the table.",
+    "What the doctor said surprised the nurse.",
+    "If it rains tomorrow, the match will be cancelled.",
+    "The chef who won the prize opened a restaurant in Lyon.",
+)
+
+
+@functools.cache
+def _browsers() -> list[HeadBrowser]:
+    """The encoder's heads on each of the sentences.
+
+    Raises:
+        RuntimeError: the encoder is not installed.
+    """
+    from course_utils.models.pretrained import read
+
+    return [HeadBrowser(read, sentence, heads=((3, 8), (2, 3))) for sentence in ENCODER_SENTENCES]
+
+
+def _for_a_widget(made: Widget, **about: Any) -> Model:
+    """What a page needs that brings a widget of the course along, and no numbers of a model."""
+    state = made.live()
+    return Model({"alt": state.alt, "roles": state.roles, **about}, b"")
+
+
+def heads_of_encoder() -> Model:
+    """What each head of the pretrained encoder looks at, in thousandths."""
+    return _for_a_widget(_browsers()[0], sentences=[browser.data() for browser in _browsers()])
+
+
+@functools.cache
+def _stepper() -> AttentionStepper:
+    """Three words with queries, keys and values that one can follow in one's head."""
+    query, key = (
+        np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]),
+        np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 2.0]]),
+    )
+    return AttentionStepper(
+        ["Jane", "visits", "Africa"], query, key, np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    )
+
+
+def own_numbers() -> Model:
+    """Where the stepper begins, before somebody types numbers."""
+    made = _stepper()
+    start = {"words": made.words, **{name: plain(getattr(made, name)) for name in ("query", "key", "value")}}
+    return _for_a_widget(made, start=start)
+
+
+@functools.cache
+def _head_columns() -> HeadColumns:
+    """Lab 03's example of two heads: *who does what?* and *when and where?*"""
+    x = [[1, 0.1, 0, 0], [0.1, 1, 0.1, 0], [0, 0.1, 1, 0.1], [0, 0, 0.2, 0.3], [0, 0, 0.1, 1]]
+    matrices = {
+        "w_query": [[0, 3, 1, 1], [3, 1, 3, 3], [1, 3, 3, 0], [0, 3, 0, 1]],
+        "w_key": [[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0]],
+        "w_value": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]],
+        "w_output": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]],
+    }
+    return HeadColumns(
+        JANE.source.split(),
+        np.array(x, float),
+        **{name: np.array(rows, float) for name, rows in matrices.items()},
+        num_heads=2,
+        features=["person", "action", "place", "time"],
+        word=1,
+    )
+
+
+def embedding_to_heads() -> Model:
+    """What each step of lab 03's example gives."""
+    return Model(_head_columns().data(), b"")
+
+
+LOOP_SENTENCES = (
+    JANE.source,
+    "Paul n'aime plus la vieille voiture rouge",
+    "Est-ce que Victor aime la voiture de Jane ?",
+)
+_LIKELIEST = 5
+
+
+def decoding_loop() -> Model:
+    """How the shipped translator writes three sentences: for each word where it looked, and the likeliest with their probabilities."""
+    import torch
+
+    from course_utils.data.batches import encode_batch
+    from course_utils.models.translator import LibraryTranslator
+
+    found = LibraryTranslator.shipped()
+    source, target = found.checkpoint.source_vocabulary, found.checkpoint.target_vocabulary
+    numbers = {token: number for number, token in enumerate(target.tokens(range(len(target))))}
+    sentences = []
+    for text in LOOP_SENTENCES:
+        _, alignment = found(text)
+        said = [target.bos_id, *(numbers[word] for word in alignment.target)]
+        with torch.inference_mode():
+            scores, _ = found.model(torch.from_numpy(encode_batch([text], source)), torch.tensor([said[:-1]]))
+        best = scores[0].softmax(-1).topk(_LIKELIEST)
+        sentences.append(
+            {
+                "text": text,
+                "source": list(alignment.source),
+                "steps": [
+                    {
+                        "word": word,
+                        "looks": plain(looks),
+                        "likeliest": [*zip(target.tokens(ids), plain(shares), strict=True)],
+                    }
+                    for word, looks, ids, shares in zip(
+                        alignment.target,
+                        alignment.mean(),
+                        best.indices.tolist(),
+                        best.values.numpy(),
+                        strict=True,
+                    )
+                ],
+            }
+        )
+    return Model({"sentences": sentences, "known": len(target)}, b"")
+
+
+_EXPORT = "export default { render };"
+
+
+def module(*names: str, widget: str = "") -> str:
+    """One ES module of several files, in order; it exports what they export.
+
+    Args:
+        widget: a module of the course's widgets to bring along, as ``courseWidget``.
+    """
+    texts = [(FILES / f"{name}.js").read_text("utf-8") for name in names]
+    if widget:
+        folder = Path(widgets.__file__).parent
+        shared, own = (folder.joinpath(name).read_text("utf-8") for name in ("shared.js", widget))
+        inner = f"{shared}\n{own}".replace(_EXPORT, "")
+        texts.insert(0, f"const courseWidget = (() => {{\n{inner}\nreturn {{ render }};\n}})();")
+    return "\n".join(texts)
 
 
 @dataclass(frozen=True)
@@ -110,6 +258,7 @@ class Page:
         files: the files of its module, in order.
         model: makes its model.
         still: makes what it shows where the module does not run, as HTML.
+        widget: the module of the course's widget that it shows, if it does.
     """
 
     name: str
@@ -119,6 +268,7 @@ class Page:
     files: Sequence[str]
     model: Callable[[], Model]
     still: Callable[[], str]
+    widget: str = ""
 
 
 PAGES = (
@@ -140,6 +290,44 @@ PAGES = (
         speller,
         lambda: followers_picture("Italian", "ma"),
     ),
+    Page(
+        "heads",
+        "Head browser",
+        "Choose one of ten sentences, and see what each of the 72 heads of a real encoder looks at.",
+        "03_multi_head_attention",
+        ("page", "widget", "head_browser_page"),
+        heads_of_encoder,
+        lambda: _browsers()[0].still(),
+        widget="head_browser.js",
+    ),
+    Page(
+        "your-numbers",
+        "Attention on your own numbers",
+        "Type queries, keys and values, and follow them through attention: scores, softmax, and the weighted sum.",
+        "02_self_attention",
+        ("page", "arithmetic", "widget", "own_numbers"),
+        own_numbers,
+        lambda: _stepper().still(),
+        widget="attention_stepper.js",
+    ),
+    Page(
+        "embedding-to-heads",
+        "From embedding to heads",
+        "Scroll along with one word, and see how several heads share one matrix and still each read the whole word.",
+        "03_multi_head_attention",
+        ("page", "story", "heads_story"),
+        embedding_to_heads,
+        lambda: _head_columns().still(),
+    ),
+    Page(
+        "decoding-loop",
+        "The decoding loop",
+        "Scroll through a translation as it is written, and see why a decoder has to run once for each word.",
+        "05_transformer_pytorch",
+        ("page", "story", "loop_story"),
+        decoding_loop,
+        lambda: alignment_picture(example()),
+    ),
 )
 
 
@@ -149,6 +337,9 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
     Args:
         labs: the course's labs.
         site: the folder of the site.
+
+    Raises:
+        CourseError: a model that a page needs is not installed.
     """
     addresses = {lab.name: lab for lab in labs}
     pages = [page for page in PAGES if page.lab in addresses]
@@ -157,16 +348,23 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
     folder = site / FOLDER
     folder.mkdir()
     for page in pages:
-        model, lab = page.model(), addresses[page.lab]
+        lab = addresses[page.lab]
+        try:
+            model = page.model()
+        except RuntimeError as error:  # the encoder is a package of its own
+            raise CourseError(f"The page “{page.title}” cannot be made. {error}") from None
+        style = (FILES / "page.css").read_text("utf-8")
+        if page.widget:
+            style += (Path(widgets.__file__).parent / "shared.css").read_text("utf-8")
         text = _template().render(
             title=page.title,
             lead=page.lead,
-            css=(FILES / "page.css").read_text("utf-8"),
+            css=style,
             still=page.still(),
             lab={"title": f"{lab.number} {lab.title}", "address": f"{lab.name}/{lab.slug}.html"},
             about=json.dumps(dict(model.about), ensure_ascii=False).replace("<", "\\u003c"),
             numbers=base64.b64encode(model.numbers).decode("ascii"),
-            module=module(*page.files),
+            module=module(*page.files, widget=page.widget),
         )
         (folder / f"{page.name}.html").write_text(text, "utf-8")
     landing = _template().render(

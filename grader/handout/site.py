@@ -344,6 +344,21 @@ def run_sphinx(source: Path, built: Path, scratch: Path) -> None:
     for pattern in _UNUSED:
         for path in built.rglob(pattern):
             path.unlink()
+    for path in built.rglob("*.html"):
+        path.write_text(accessible(path.read_text("utf-8")), "utf-8")
+
+
+_CORNER = re.compile(r"<th(?: [^>]*)?>(?:<p></p>|\s)*</th>")
+"""The empty corner of a table, which heads nothing."""
+_SIDEBAR = '<div id="pst-primary-sidebar"'
+_BUTTON = re.compile(r'<button (?![^>]*aria-label)(?=[^>]*\btitle="([^"]*)")')
+
+
+def accessible(page: str) -> str:
+    """A page of the theme with what it lacks: its list of pages is a landmark, its buttons keep a name while a tooltip has their title,
+    and no cell without a word is the head of a column."""
+    page = page.replace(_SIDEBAR, f'{_SIDEBAR} role="navigation" aria-label="Course"')
+    return _CORNER.sub("<td></td>", _BUTTON.sub(r'<button aria-label="\1" ', page))
 
 
 # ---------------------------------------------------------------------------------- what must not be there

@@ -11,7 +11,7 @@ import functools
 import io
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 import jinja2
@@ -74,7 +74,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         for row in rows:
             row["summary"] = row["summary"] and "not checked, because the file could not be read."
     title = _title(notebook) or facts["notebook"]
-    return _template().render(
+    page = _template().render(
         comment=Markdown(trusted=False),
         cells=notebook.cells,
         rows=rows,
@@ -87,6 +87,20 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         is_added=is_added,
         file_in=file_in,
     )
+    return _CORNER.sub(r"<td\1></td>", _BOX.sub(_reachable, page))
+
+
+_CORNER = re.compile(r"<th( style=\"[^\"]*\")?></th>")
+"""The empty corner of a table, which heads nothing."""
+_BOX = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
+_NARROW = 40
+"""Characters of a line that fit on a phone."""
+
+
+def _reachable(box: re.Match[str]) -> str:
+    """Code or output that may have to be scrolled sideways can be reached by keyboard; what always fits is no place to stop at."""
+    lines = unescape(re.sub(r"<[^>]*>", "", box[1])).splitlines()
+    return f'<pre tabindex="0">{box[1]}</pre>' if any(len(line) > _NARROW for line in lines) else box[0]
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from accessible import AXE, violations
 from classroom import START, book_of, gradebook_undone
 from playwright.sync_api import sync_playwright
 from project import ROOT
@@ -414,6 +415,7 @@ def test_in_a_browser_lines_add_up_comments_are_put_in_and_nothing_is_wider_than
         assert comment.input_value() == "Good.\nName the sum."
         form = page.url
         for place, name in (
+            (server.rpartition("/")[0], "labs"),
             (server, "readers"),
             (f"{server}/ana", "queue"),
             (form, "form"),
@@ -425,6 +427,8 @@ def test_in_a_browser_lines_add_up_comments_are_put_in_and_nothing_is_wider_than
                     page.set_viewport_size({"width": width, "height": 900})
                     page.goto(place)
                     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
+                    if AXE and (theme == "light") == (width == 1400):
+                        assert violations(page) == [], (name, theme, width)
                     if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
                         page.screenshot(
                             path=Path(folder) / f"by-hand-{name}-{theme}-{width}.png", full_page=True

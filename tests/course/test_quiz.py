@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
-import ipywidgets
 import pytest
+from playwright.sync_api import sync_playwright
+from test_browser import CHROMIUM, FLAGS
 
-from course_utils import plots, quiz
+from course_utils import quiz, widgets
 from course_utils.labs import LabInfo
-from course_utils.quiz import Option, Question, _widget, as_html, as_text, read_questions
+from course_utils.quiz import Option, Question, as_html, as_text, read_questions
+from course_utils.widgets.questions import Questions
+from grader.handout import site
+from grader.handout.lab_pages import live_widget
 
 QUESTIONS = (
     Question(
@@ -18,15 +22,6 @@ QUESTIONS = (
     ),
     Question("Is it?", (Option("Yes.", True, "It is."), Option("No.", False, "It is not so."))),
 )
-
-
-def _buttons(box: ipywidgets.VBox) -> list[ipywidgets.Button]:
-    return [part for part in box.children if isinstance(part, ipywidgets.Button)]
-
-
-def _shown(box: ipywidgets.VBox) -> str:
-    visible = [part for part in box.children if part.layout.display != "none"]
-    return "\n".join(part.value for part in visible if isinstance(part, ipywidgets.HTML))
 
 
 @pytest.mark.parametrize("options", [(("a", False), ("b", False)), (("a", True), ("b", True))])
@@ -100,38 +95,43 @@ def test_right_and_wrong_are_told_apart_without_colour():
     assert "✗ A That is" in plain and "✓ B Twice" in plain
 
 
-def test_no_reason_shows_before_a_choice():
-    shown = _shown(_widget(QUESTIONS))
-    assert "Is it?" in shown and "Twice three." not in shown and "addition" not in shown
-
-
-def test_a_choice_shows_its_own_reason_only_and_marks_its_button():
-    box = _widget(QUESTIONS)
-    wrong, right, *_ = _buttons(box)
-    wrong.click()
-    assert "Not this one." in _shown(box) and "addition" in _shown(box) and "Twice three." not in _shown(box)
-    right.click()
-    assert "Twice three." in _shown(box)
-    assert wrong.description.startswith("✗") and right.description.startswith("✓")
-
-
-def test_a_button_shows_no_marks_that_it_cannot_render():
-    options = (Option("Put *train* after `a * b * c`.", True, "So."), Option("5 * 6 * 7", False, "No."))
-    labels = [button.description for button in _buttons(_widget((Question("Where?", options),)))]
-    assert labels == ["○ Put train after a * b * c.", "○ 5 * 6 * 7"]
-
-
-def test_the_first_try_counts_and_later_ones_do_not():
-    box = _widget(QUESTIONS)
-    for button in _buttons(box)[:3]:  # the first question wrong, then right; the second one right
-        button.click()
-    assert "2 of 2 answered, 1 right at the first try." in _shown(box)
-
-
 def test_a_quiz_is_one_output_with_a_widget_html_and_text(monkeypatch):
     published = []
-    monkeypatch.setattr(plots, "publish", published.append)
+    monkeypatch.setattr(widgets, "publish", lambda bundle, metadata=None: published.append(bundle))
+    monkeypatch.setattr(widgets, "in_notebook", lambda: True)
     quiz("start_here")
     (bundle,) = published
-    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
+    assert {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(bundle)
     assert "<details>" in bundle["text/html"] and "Answers" in bundle["text/plain"]
+
+
+def test_every_text_of_a_question_is_escaped_where_the_page_takes_it_as_html():
+    data = Questions(QUESTIONS).data()["questions"]
+    assert data[0]["text"] == "What is <code>2 * 3</code>?"
+    assert data[0]["options"][0] == {"text": "5 &lt; 6", "right": False, "why": "That is <em>addition</em>."}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
+def test_by_keyboard_a_choice_shows_its_own_reason_and_the_first_try_counts():
+    """In a page without a kernel, as in a saved notebook."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page()
+        script = (site.FILES / "widgets.js").read_text("utf-8")
+        made = Questions(QUESTIONS)
+        page.set_content(f"{live_widget(made.live().get_state(), made.still())}<script>{script}</script>")
+        first = page.get_by_role("group", name="What is 2 * 3?")
+        second = page.get_by_role("group", name="Is it?")
+        first.get_by_role("button", name="5 < 6").wait_for()
+        assert not page.get_by_text("Twice three.").is_visible() and second.get_by_role("button").count() == 2
+        first.get_by_role("button", name="5 < 6").focus()
+        page.keyboard.press("Enter")
+        assert "✗ Not this one. That is addition." in first.inner_text() and "Twice" not in first.inner_text()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        assert "✓ Right. Twice three." in first.inner_text()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.get_by_text("2 of 2 answered, 1 right at the first try.").is_visible()
+        browser.close()

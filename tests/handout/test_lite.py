@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,13 +16,17 @@ from pathlib import Path
 
 import pytest
 from classroom import START
+from nbformat.v4 import new_code_cell
 from playwright.sync_api import sync_playwright
 from project import ROOT
 from test_browser import CHROMIUM, FLAGS
 
+from course_utils.progress import PROGRESS_VARIABLE
 from grader.course import CourseError
 from grader.handout import lite
+from grader.handout.demo import solved
 from grader.handout.lab_pages import with_note
+from grader.reference.lab import checked_exercise
 
 PLACE = lite.place_of(ROOT)
 needs_lite = pytest.mark.skipif(
@@ -53,6 +60,74 @@ def test_packages_that_are_compiled_here_go_along_as_the_python_they_were_made_o
         [sys.executable, "-c", script], env={"PYTHONPATH": str(file)}, capture_output=True, text=True
     )
     assert str(file) in ran.stdout and "[3]" in ran.stdout, ran.stderr
+
+
+def test_what_uses_pytorch_or_what_came_of_it_is_a_sentence_and_the_rest_stays():
+    cells = [
+        new_code_cell("import numpy as np\nimport torch"),
+        new_code_cell("def f(x: torch.Tensor):\n    return x\n\nn = 1", id="f"),
+        new_code_cell("def g(x):\n    n = 2\n    return np.sum(x) + n"),  # a name of its own
+        new_code_cell('from course_utils import check\n\ncheck("lab.f")'),
+        new_code_cell('check("lab.g")\nn = 3'),
+        new_code_cell("print(n)"),
+        new_code_cell("def h():\n    from course_utils.models.pretrained import read\n    return read"),
+        new_code_cell("h()"),
+        new_code_cell("%matplotlib inline"),
+    ]
+    found = [*lite.without_torch(cells)]
+    assert [each.source for each in found if each.cell_type == "code"] == [
+        "import numpy as np",
+        "def g(x):\n    n = 2\n    return np.sum(x) + n",
+        "from course_utils import check",
+        'check("lab.g")\nn = 3',
+        "print(n)",
+        "%matplotlib inline",
+    ]
+    told = [each for each in found if each.cell_type == "markdown"]
+    assert len(told) == 4 and all(each.metadata.tags == ["needs-torch"] for each in told)
+    assert "**Not in the browser:**" in told[0].source and "def f(x: torch.Tensor)" in told[0].source
+
+
+WITHOUT = """
+import json, sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "tensorflow", "keras", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+namespace = {"__name__": "__main__"}
+for number, source in enumerate(json.load(open("cells.json"))):
+    try:
+        exec(compile(source, f"cell {number}", "exec"), namespace)
+    except Exception as error:
+        raise SystemExit(f"{source} => {type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", lite.LABS)
+def test_the_solved_lab_for_the_browser_runs_where_no_framework_can_be_imported(labs, tmp_path, name):
+    lab = labs[name]
+    shutil.copytree(lab.release_folder, tmp_path / name)
+    cells = [each for each in lite.without_torch(solved(lab).cells) if each.cell_type == "code"]
+    (tmp_path / name / "cells.json").write_text(json.dumps([each.source for each in cells]))
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        cwd=tmp_path / name,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            PROGRESS_VARIABLE: str(tmp_path / "progress.json"),
+            "MPLBACKEND": "agg",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert ran.stdout.count("[ok] ") == sum(checked_exercise(each) is not None for each in cells)
 
 
 def test_the_labs_for_the_browser_exist_and_their_pages_lead_there(labs):

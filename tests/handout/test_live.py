@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,11 @@ from course_utils.data.batches import encode_batch
 from course_utils.data.language_names import load_language_names
 from course_utils.data.translation import translation_pairs
 from course_utils.data.words import join_words, word_tokens
+from course_utils.models.pretrained import read
 from course_utils.models.small_decoders import load_decoder
 from course_utils.models.translator import LibraryTranslator
+from course_utils.widgets.stepper import AttentionStepper
+from grader.course import CourseError
 from grader.handout import live
 
 NODE = shutil.which("node")
@@ -194,6 +199,52 @@ def test_the_page_s_sliders_do_what_the_lab_s_exercise_does(spelled):
     assert found["drawn"] == [1, 1, 3, 3, 4, 4]
 
 
+@needs_node
+def test_the_page_s_own_numbers_go_through_attention_as_the_course_s_do_and_survive_in_an_address(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["a", "b c", "d"]
+    given = {"words": words} | {
+        name: rng.standard_normal((3, 2)).round(2).tolist() for name in ("query", "key", "value")
+    }
+    script = """
+said = [page.attentionOf(given), page.fromText(page.asText(given)), ["", "a,1", "a,1,2,3,4,5,x/b,1,2,3,4,5,6", "a,1,2,3,4,5,100/b,1,2,3,4,5,6"].map((text) => page.fromText(text) ?? null)];
+"""
+    found, again, refused = in_node(
+        tmp_path, ("page", "arithmetic", "widget", "own_numbers"), live.own_numbers(), script, given
+    )
+    expected = AttentionStepper(words, *(np.array(given[name]) for name in ("query", "key", "value")))
+    for name in ("scores", "scaled", "weights", "output"):
+        assert np.abs(np.array(found[name]) - getattr(expected, name)).max() < 1e-6, name
+    assert again == given and refused == [None] * 4
+
+
+def test_the_loop_s_scenes_are_what_the_translator_does():
+    translator = LibraryTranslator.shipped()
+    for scene in live.decoding_loop().about["sentences"]:
+        said, alignment = translator(scene["text"])
+        assert join_words([step["word"] for step in scene["steps"]][:-1]) == said
+        for step, looks in zip(scene["steps"], alignment.mean(), strict=True):
+            assert step["likeliest"][0][0] == step["word"]  # greedy
+            assert np.abs(np.array(step["looks"]) - looks).max() < AS_CLOSE
+
+
+def test_the_encoder_s_pages_have_its_attention_and_a_course_without_it_is_told_so(
+    labs, tmp_path, monkeypatch
+):
+    sentences = live.heads_of_encoder().about["sentences"]
+    assert len(sentences) == 10 and all(each["cut"] == 0 for each in sentences)
+    reading = read(sentences[3]["sentence"])
+    assert np.abs(np.array(sentences[3]["thousandths"]) / 1000 - reading.attention).max() <= 0.0005
+
+    def missing():
+        raise RuntimeError("The pretrained encoder is not installed.")
+
+    pages = [replace(page, model=missing) for page in live.PAGES if page.name == "heads"]
+    monkeypatch.setattr(live, "PAGES", pages)
+    with pytest.raises(CourseError, match="The page “Head browser” cannot be made. The pretrained encoder"):
+        live.write_pages([lab.info for lab in labs.values()], tmp_path)
+
+
 def test_numbers_that_16_bits_cannot_hold_are_refused():
     with pytest.raises(ValueError, match="a is not exact in 16 bits"):
         live.packed({"a": np.array([0.1], np.float32)})
@@ -220,7 +271,8 @@ def test_each_page_is_one_file_of_at_most_3_mb_that_a_landing_page_leads_to(page
         file = pages / f"{page.name}.html"
         assert file.stat().st_size <= MOST_BYTES
         assert f'href="{file.name}"' in landing and page.lead in landing
-        assert 'role="img" aria-label="' in file.read_text("utf-8")
+        still = file.read_text("utf-8").partition('<script type="application/json"')[0]
+        assert re.search(r'role="img" aria-label="[^"]{40,}|<img [^>]*alt="[^"]{40,}', still), page.name
 
 
 def test_a_course_without_the_models_labs_has_no_such_pages(labs, tmp_path):
@@ -333,14 +385,89 @@ def test_sliders_move_the_distribution_by_keys_and_the_address_keeps_them(opened
 
 
 @pytest.mark.slow
+def test_another_sentence_shows_its_heads_and_its_address_brings_it_back(opened):
+    page = opened("heads")
+    page.get_by_label("A sentence").select_option("He took his money to the bank.")
+    page.get_by_role("img", name="Left: layer 3, head 8").get_by_text("money", exact=True).first.wait_for()
+    page.get_by_role("gridcell", name="layer 3, head 8").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_text("Left: layer 4, head 8").wait_for()
+    again = opened("heads", page.url.partition(".html")[2])
+    assert (
+        again.get_by_label("A sentence").locator("option:checked").inner_text()
+        == "He took his money to the bank."
+    )
+
+
+@pytest.mark.slow
+def test_typed_numbers_are_what_the_stepper_draws_and_the_address_keeps_them(opened):
+    page = opened("your-numbers")
+    page.get_by_label("query of word 1, number 1").fill("3")
+    page.get_by_role("textbox", name="word 1").fill("Zoe")
+    page.get_by_role("button", name="Next ▶").focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    page.get_by_text("For “Zoe”: 3.00·2.00 + 0.00·0.00 = 6.00.").wait_for()
+    page.get_by_label("key of word 1, number 1").fill("1")  # the step stays
+    page.get_by_text("For “Zoe”: 3.00·1.00 + 0.00·0.00 = 3.00.").wait_for()
+    page.get_by_label("key of word 1, number 1").fill("1000")
+    page.get_by_text("Each number lies between").wait_for()
+    page.get_by_role("button", name="Add a word").click()
+    assert page.evaluate("document.activeElement.value") == "new"
+    page.get_by_role("button", name="Remove word 2").click()
+    again = opened("your-numbers", page.url.partition(".html")[2])
+    names = [field.input_value() for field in again.get_by_role("textbox").all()]
+    assert names == ["Zoe", "Africa", "new"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, label, chosen, there, count",
+    [
+        ("embedding-to-heads", "Follow the word", "septembre", "Head 0 looks most at", 7),
+        ("decoding-loop", "Translate", live.LOOP_SENTENCES[1], "Likeliest next: no", 11),
+    ],
+)
+@pytest.mark.parametrize("width", [1400, 400])
+def test_a_story_follows_the_scroll_and_the_keys_and_its_address_keeps_the_scene(
+    opened, name, label, chosen, there, count, width
+):
+    page = opened(name, viewport={"width": width, "height": 800})
+    page.get_by_label(label).select_option(chosen)
+    scenes = page.locator(".scenes section")
+    assert scenes.count() == count
+    page.get_by_role("button", name="Next").focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    page.get_by_role("img", name=there).wait_for()
+    assert page.locator(".scenes .now h2").inner_text().startswith("3. ")
+    top, stays = scenes.nth(2).locator("h2").bounding_box(), page.locator(".beside").bounding_box()
+    assert (
+        top and stays and (width > 800 or top["y"] >= stays["y"] + stays["height"])
+    )  # not below the picture
+    assert top["y"] < 600
+    again = opened(name, page.url.partition(".html")[2], viewport={"width": width, "height": 800})
+    again.get_by_role("img", name=there).wait_for()
+    again.mouse.move(200, 700)
+    again.mouse.wheel(0, 20_000)
+    again.get_by_text(f"{count} of {count}: ").wait_for()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [page.name for page in live.PAGES])
 def test_a_page_that_cannot_run_keeps_its_still_picture(browser, pages, tmp_path, name):
     text = pages.joinpath(f"{name}.html").read_text("utf-8")
-    tmp_path.joinpath("page.html").write_text(text.replace("function unpack(", "function unpacked("), "utf-8")
+    tmp_path.joinpath("page.html").write_text(
+        text.replace("function html(", "function no_html(", 1)
+        if "courseWidget" not in text
+        else text.replace("courseWidget.render(", "courseWidget.nothing("),
+        "utf-8",
+    )
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_load_state()
-    assert page.get_by_role("img").is_visible() and not page.locator("#live[data-live]").count()
+    assert page.get_by_role("img").first.is_visible() and not page.locator("#live[data-live]").count()
     page.close()
 
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 import yaml
+from accessible import AXE, violations
 from classroom import START, new_course
 from nbformat.v4 import new_output
 from playwright.sync_api import sync_playwright
@@ -84,6 +85,14 @@ def test_a_page_has_the_release_s_texts_and_the_given_cells_outputs(lab, ran):
         elif released.cell_type == "code":
             assert [output.data for output in shown.outputs] == [FIGURE.data]
     assert "the reference's words" not in json.dumps(page)
+
+
+def test_what_the_theme_lacks_for_screen_readers_is_added():
+    page = '<div id="pst-primary-sidebar" class="x"><button class="a" title="Toggle"><button title="b" aria-label="c"><th class="head"><p></p></th><th>n</th>'
+    assert site.accessible(page) == (
+        '<div id="pst-primary-sidebar" role="navigation" aria-label="Course" class="x"><button aria-label="Toggle" class="a" title="Toggle">'
+        '<button title="b" aria-label="c"><td></td><th>n</th>'
+    )
 
 
 def test_without_a_run_a_page_has_no_outputs(lab):
@@ -423,6 +432,14 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
             page.wait_for_load_state("networkidle")
             assert page.locator("html").get_attribute("data-theme") == theme
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            if AXE and name in (
+                "index.html",
+                lab,
+                "02_self_attention/self_attention.html",
+                "docs/instructors.html",
+                "search.html",
+            ):
+                assert violations(page) == [], name
         page.goto(f"{address}/{lab}")
         page.locator("mjx-container svg").first.wait_for()  # formulas are set
         page.goto(f"{address}/search.html?q=softmax")

@@ -19,13 +19,6 @@ function unpack(tensors, bytes) {
   return found;
 }
 
-/** The bytes of a text in base64. */
-function fromBase64(text) {
-  const characters = atob(text.trim()), bytes = new Uint8Array(characters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
-  return bytes;
-}
-
 /** weight · x + bias; the weight has a row for each output, and the bias may be missing. */
 function linear(weight, bias, x) {
   const width = x.length, out = new Float32Array(weight.length / width);

@@ -42,6 +42,13 @@ function shareButton() {
   return html("span", { class: "share" }, button, " ", answer);
 }
 
+/** The bytes of a text in base64. */
+function fromBase64(text) {
+  const characters = atob(text.trim()), bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
+  return bytes;
+}
+
 /** Brings the page to life. Where that fails, its still picture stays. */
 function whenInAPage(begin) {
   if (typeof document === "undefined") return;
