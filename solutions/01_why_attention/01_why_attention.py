@@ -1380,7 +1380,7 @@ def meetings(texts: list[list[str]]) -> np.ndarray:
     for text in texts:
         places = [place_of.get(word, -1) for word in text]
         for gap in range(1, 5):
-            for one, other in zip(places, places[gap:]):
+            for one, other in zip(places, places[gap:], strict=False):
                 if one >= 0 and other >= 0:
                     counts[one, other] += 1
     return counts + counts.T
@@ -1451,7 +1451,7 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 ])
 
 # %% [markdown]
-# The order of the text is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. The 64 numbers lose a little against whole rows,
+# Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. The 64 numbers lose a little against whole rows,
 # but a network cannot use 30,000 numbers for each word.
 #
 # The two methods that made word vectors famous fill in such a table, too. **GloVe** ([Pennington et al. 2014](https://aclanthology.org/D14-1162/)) looks for vectors whose products give the

@@ -1282,6 +1282,8 @@ def look(query, key, value, mask=None, sharp=5.0):
 # notes. So each place asks: *when did this happen before, and what came next?*
 
 # %% tags=["skip-grading"]
+from itertools import pairwise
+
 TUNES = {
     "Twinkle, twinkle": "CCGGAAGFFEEDDCGGFFEEDGGFFEEDCCGGAAGFFEEDDC",
     "Ode to Joy": "EEFGGFEDCCDEEDDEEFGGFEDCCDEDCCDDECDEFECDEFEDCDgEEFGGFEDCCDEDCC",
@@ -1301,7 +1303,7 @@ def right_notes(tune: str, reach: int) -> float:
 rows = []
 for name, tune in TUNES.items():
     found = [right_notes(tune, 2), right_notes(tune, 1), right_notes(tune, 0),
-             np.mean([one == other for one, other in zip(tune[1:], tune[2:])]),
+             np.mean([one == other for one, other in pairwise(tune[1:])]),
              np.mean([right_notes(each, 2) for each in shuffled(tune)])]
     rows.append([name, *(f"{share:.0%}" for share in found)])
 show_table(["next note right", "two notes", "one note", "plain average",
@@ -1429,7 +1431,7 @@ HOBBIES = np.arange(2, 11).reshape(3, 3)  # three items each
 def customers(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Baskets and what came next, both (count, items)."""
     baskets, after = np.zeros((2, count, len(ITEMS)))
-    for basket, taken in zip(baskets, after):
+    for basket, taken in zip(baskets, after, strict=True):
         first, second, third = rng.permutation(HOBBIES[rng.integers(3)])
         basket[[first, second]] = 1
         basket[:2] = rng.random(2) < [0.8, 0.6]
