@@ -76,9 +76,15 @@ clocks(np.arange(41)[:, None] * np.array([1.0, 0.1]), offset=4)""",
     """from course_utils.widgets.head_columns import head_columns
 
 head_columns(["one", "two"], np.eye(2), *[np.eye(2)] * 4, num_heads=2, features=["a", "b"])""",
+    """from course_utils.widgets.zoom import zoom
+
+zoom()""",
+    """from course_utils.widgets.decoding import decoding_loop
+
+decoding_loop()""",
     'measured("self_attention.shuffled")',
 )
-"""Cells with the widgets of labs 01 to 04 on small made data."""
+"""Cells with the widgets of labs 01 to 05, those of 01 to 04 on small made data."""
 
 
 @pytest.fixture(scope="module")
@@ -385,12 +391,12 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     picture.focus()
     for _ in range(2):
         page.keyboard.press("ArrowRight")
-    widget.get_by_text("Step 3 of 7: scores").wait_for()
+    widget.get_by_text("Step 3 of 6: scores").wait_for()
     widget.get_by_text("2.00·2.00 + 0.00·0.00 = 4.00").wait_for()
     page.keyboard.press("ArrowDown")
     assert widget.get_by_role("radio", name="two").get_attribute("aria-checked") == "true"
     page.keyboard.press("End")
-    widget.get_by_text("Step 7 of 7: sum").wait_for()
+    widget.get_by_text("Step 6 of 6: sum").wait_for()
     moving = "element => element.getAnimations({subtree: true}).length"
     assert picture.evaluate(moving) == 0, "the reader wants no motion"
     page.emulate_media(reduced_motion="no-preference")
@@ -411,7 +417,7 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "stepper.ipynb")  # what was saved is drawn, though nothing has run
     page.locator(".tl-widget").get_by_role("radio", name="all words at once").click()
-    page.locator(".tl-widget").get_by_text("Step 1 of 5: Q and K").wait_for()
+    page.locator(".tl-widget").get_by_text("Step 1 of 5: Q and Kᵀ").wait_for()
     page.set_viewport_size({"width": 390, "height": 900})
     shrunk = "element => element.getBoundingClientRect().width / element.viewBox.baseVal.width"
     assert page.locator(".tl-widget svg[tabindex='0']").evaluate(shrunk) >= 0.65, "its text is too small"
@@ -485,8 +491,8 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     choose_theme(page, "Light")  # another test may have left the dark one
     run_all(page)
     page.get_by_text("You made no prediction.").wait_for()
-    widgets = (page.locator(".tl-widget").nth(at) for at in range(7))
-    training, alignment, word, prediction, bars, hands, columns = widgets
+    widgets = (page.locator(".tl-widget").nth(at) for at in range(9))
+    training, alignment, word, prediction, bars, hands, columns, levels, loop = widgets
 
     assert not training.get_by_role("button").count(), "the reader wants no motion"
     training.get_by_role("slider").focus()
@@ -539,8 +545,19 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     page.keyboard.press("ArrowLeft")
     columns.get_by_text("It reads what head 1 found with row 1.").wait_for()
 
+    levels.get_by_role("radio", name="1 black box").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    levels.get_by_text("Inside a head is lab 02").wait_for()
+    loop.get_by_role("button", name="next").focus()
+    for _ in range(3):
+        page.keyboard.press("Enter")
+    loop.get_by_text("The likeliest word, Jane, is appended.").wait_for()
+    page.keyboard.press("Enter")
+    loop.get_by_text("The decoder reads the 2 words so far").wait_for()
+
     ink = "element => getComputedStyle(element.querySelector('text')).fill"
-    drawn = [each.locator("svg").first for each in (training, alignment, word, columns)]
+    drawn = [each.locator("svg").first for each in (training, alignment, word, columns, levels, loop)]
     light = [picture.evaluate(ink) for picture in drawn]
     keep_picture(page, "widgets_light")
     choose_theme(page, "Dark")

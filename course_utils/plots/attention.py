@@ -130,6 +130,20 @@ def growth_with_d_k(
     return figure
 
 
+def pictures(panels: Mapping[str, np.ndarray]) -> Figure:
+    """Grey pictures side by side: title -> (height, width), 0 is black and 1 is white."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.8 * len(panels), 2.1), layout="constrained")
+    for axes, (title, picture) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+    ):
+        axes.imshow(picture, cmap="gray", vmin=0, vmax=1)
+        axes.set_title(title, fontsize=10)
+        axes.set_axis_off()
+    return figure
+
+
 def show_shapes() -> None:
     """Shows how the shapes of attention follow from each other, from the words at the bottom to the output at the top."""
     width, height = 620, 424

@@ -6,12 +6,11 @@ const ONE = [
   ["scores", "Score: the dot product q · k. It is large where query and key point the same way."],
   ["scaling", "The scores are divided by √d_k, so that they do not grow with the length of the vectors."],
   ["softmax", "The softmax turns the scores into weights: positive, and together exactly 1."],
-  ["weighted values", "Each word's value v is multiplied by its weight α."],
-  ["sum", "Added up, the weighted values are the word's new vector z."],
+  ["sum", "Each word's value v is multiplied by its weight α. Added up, they are the word's new vector z."],
 ];
 const ALL = [
-  ["Q and K", "One row for each word: all queries, and all keys."],
-  ["scores", "Q Kᵀ: each query with each key, in one matrix product."],
+  ["Q and Kᵀ", "Q has a row for each word. K lies on its side, as Kᵀ: a column for each word."],
+  ["scores", "Q Kᵀ: each row of Q with each column of Kᵀ, in one matrix product."],
   ["scaling", "The same numbers divided by √d_k."],
   ["softmax", "The softmax of each row: every row sums to 1."],
   ["output", "Weights times V: every word has its new vector."],
@@ -84,7 +83,7 @@ function draw(place, model, roles) {
     const keyX = 118, scoreX = keyX + cell * data.key[0].length + 46, weightX = scoreX + 150, valueX = weightX + 150;
     const width = valueX + cell * data.value[0].length + 20, height = top + gap * rows + 62;
     sized(picture, width, height);
-    looked = [0, 0, scoreX, scoreX, weightX, valueX, valueX][step] / width;
+    looked = [0, 0, scoreX, scoreX, weightX, valueX][step] / width;
     const shown = (from) => ({ class: step === from ? "appears" : "", visibility: step >= from ? "visible" : "hidden" });
     const parts = [
       shape(roles.query, 100, 30), text(88, 30, `${words[at]}: q`, { "text-anchor": "end", "font-weight": 700 }),
@@ -114,7 +113,7 @@ function draw(place, model, roles) {
       parts.push(svg("g", shown(step >= 5 ? 5 : 1), strip(roles.value, valueX, y, said, { cell, strength: (entry) => Math.abs(entry) / largest })));
     });
     const y = top + gap * rows + 22;
-    parts.push(svg("g", shown(6),
+    parts.push(svg("g", shown(5),
       svg("line", { class: "line", x1: weightX, x2: width - 18, y1: y - 26, y2: y - 26 }),
       shape(roles.output, valueX - 14, y), text(valueX - 28, y, `${words[at]}: z = Σ α v`, { "text-anchor": "end", "font-weight": 700 }),
       strip(roles.output, valueX, y, data.output[at], { cell })));
@@ -125,7 +124,8 @@ function draw(place, model, roles) {
     const step = state.step, n = words.length, small = 36, rowHeight = 26, top = 78;
     const parts = [];
     let x = 96;
-    const matrix = (name, role, rows, lit, from) => {
+    /** A matrix; `columns`: it has a column for each word, and `sideways`: no row for each. */
+    const matrix = (name, role, rows, lit, from, { columns = false, sideways = false } = {}) => {
       const group = svg("g", { class: lit ? "appears" : "", opacity: step >= from ? (lit ? 1 : 0.55) : 0.08 });
       const most = Math.max(1e-9, ...rows.flat().map(Math.abs));
       group.append(shape(role, x + 8, 22, 6), text(x + 20, 22, name, { "font-weight": lit ? 700 : 400 }));
@@ -133,8 +133,10 @@ function draw(place, model, roles) {
         group.append(strip(role, x, top + place * rowHeight, row, {
           cell: small, height: 24, digits: 1 + (small > 34), strength: (entry) => Math.abs(entry) / most,
         })));
-      if (lit) group.append(svg("rect", { class: "line", x: x - 3, y: top - 15, width: small * rows[0].length + 4, height: rowHeight * n + 4, rx: 4, "stroke-width": 2 }));
-      group.append(svg("rect", { class: "line", x: x - 1, y: top + state.word * rowHeight - 14, width: small * rows[0].length, height: 28, rx: 4, "stroke-dasharray": "4 3" }));
+      if (lit) group.append(svg("rect", { class: "line", x: x - 3, y: top - 15, width: small * rows[0].length + 4, height: rowHeight * rows.length + 4, rx: 4, "stroke-width": 2 }));
+      if (columns) words.forEach((word, place) => group.append(
+        text(x + place * small + small / 2, 48, word.length > 5 ? word.slice(0, 4) + "…" : word, { "text-anchor": "middle", style: "font-size:11px" })));
+      if (!sideways) group.append(svg("rect", { class: "line", x: x - 1, y: top + state.word * rowHeight - 14, width: small * rows[0].length, height: 28, rx: 4, "stroke-dasharray": "4 3" }));
       parts.push(group);
       x += small * rows[0].length + 26;
     };
@@ -142,15 +144,13 @@ function draw(place, model, roles) {
     const middle = [["Q Kᵀ", roles.key, data.scores], ["Q Kᵀ / √d_k", roles.key, data.scaled], ["weights", roles.weight, data.weights]];
     const which = Math.max(0, Math.min(2, step - 1));
     matrix("Q", roles.query, data.query, step <= 1, 0);
-    matrix("K", roles.key, data.key, step <= 1, 0);
-    const columns = x;
-    matrix(...middle[which], step >= 1, 1);
-    words.forEach((word, place) => parts.push(svg("g", { opacity: step >= 1 ? 1 : 0.08 },
-      text(columns + place * small + small / 2, 48, word.length > 5 ? word.slice(0, 4) + "…" : word, { "text-anchor": "middle", style: "font-size:11px" }))));
+    matrix("Kᵀ", roles.key, data.key[0].map((_, feature) => data.key.map((row) => row[feature])), step <= 1, 0, { columns: true, sideways: true });
+    const scores = x;
+    matrix(...middle[which], step >= 1, 1, { columns: true });
     matrix("V", roles.value, data.value, step === 4, 4);
     matrix("output", roles.output, data.output, step === 4, 4);
-    sized(picture, x, top + rowHeight * n);
-    looked = [0, columns, columns, columns, x][step] / x;
+    sized(picture, x, top + rowHeight * Math.max(n, data.key[0].length));
+    looked = [0, scores, scores, scores, x][step] / x;
     return parts;
   }
 

@@ -1,4 +1,4 @@
-"""The attention stepper: one word's query, the keys, scores, softmax, weighted values and their sum; then all words at once."""
+"""The attention stepper: one word's query, the keys, scores, softmax, and the sum of the weighted values; then all words at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from course_utils.widgets import Widget, plain
 
 
 class AttentionStepper(Widget):
-    """Attention of one word in seven steps, and of all words as matrices.
+    """Attention of one word in six steps, and of all words as matrices.
 
     Args:
         words: n words.

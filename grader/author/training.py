@@ -6,6 +6,7 @@ whatever its training depends on; the figures that it printed are kept in the la
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -40,6 +41,11 @@ _NO_PART_IN_TRAINING = tuple(
     )
 )
 """Code that checks, draws, or counts a learner's progress: after a change there, nothing has to be trained again."""
+
+PICTURE_TAG = "picture"
+"""The tag of a cell that only shows a picture of the course's own; see :func:`only_draws`."""
+
+_PICTURES = ("course_utils.plots.", "course_utils.widgets.")
 
 
 @dataclass(frozen=True)
@@ -147,14 +153,17 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 
 
 def fingerprint(lab: Lab) -> str:
-    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks and without
+    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks and pictures, and without
     the cell that brings a session back (it does nothing where a solved notebook is run as a whole), the code and data of the course
     that it imports, and the locked versions of the packages that these import. Comments, docstrings and layout do not count.
     """
     cells = [
         cell.source
         for cell in lab.source().cells
-        if cell.cell_type == "code" and checked_exercise(cell) is None and cell.id != GO_ON_CELL
+        if cell.cell_type == "code"
+        and checked_exercise(cell) is None
+        and cell.id != GO_ON_CELL
+        and not (PICTURE_TAG in cell.metadata.get("tags", []) and only_draws(cell.source))
     ]
     modules = {name for cell in cells for name in imported(cell)}
     files = {
@@ -171,6 +180,23 @@ def fingerprint(lab: Lab) -> str:
     packages = {name.partition(".")[0] for text in texts for name in imported(text)}
     digest.update("\n".join(_locked(lab.course.root / LOCK, packages)).encode())
     return digest.hexdigest()
+
+
+def only_draws(code: str) -> bool:
+    """Whether a cell does nothing but import what draws (``course_utils.plots``, ``.widgets``) and call it with constants."""
+    names: set[str] = set()
+    for statement in ast.parse(code).body:
+        match statement:
+            case ast.ImportFrom(module=str(module)) if module.startswith(_PICTURES):
+                names |= {alias.asname or alias.name for alias in statement.names}
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=given, keywords=options)):
+                if name not in names or not all(
+                    isinstance(each, ast.Constant) for each in (*given, *(option.value for option in options))
+                ):
+                    return False
+            case _:
+                return False
+    return True
 
 
 def _locked(lock: Path, packages: set[str]) -> list[str]:

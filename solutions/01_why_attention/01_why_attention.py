@@ -24,7 +24,7 @@
 # - read an alignment: which source word lies behind which translated word;
 # - say what attention does not know, and what it costs.
 #
-# **You need** lab 00. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# **You need** lab 00. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
 # cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, and 9 for the review quiz. A break comes before section 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -1351,6 +1351,112 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # The lines below the figure show how they are related. A softmax of zeros gives the mean. Make it sharper and sharper, and it becomes the
 # maximum. Attention is in between, and it is the only one whose weights change with the word that asks.
+#
+# ### Where do the vectors come from? (optional)
+#
+# The vectors of *train* and *station* are similar because the two words stand in the same texts. So let us make some vectors, from nothing but counting. The text
+# is real: 8,470 sentences that describe functions of Python libraries. For each pair of the 600 most frequent words, count how often they stand at most four
+# places apart in a sentence. A row of this table already says what company a word keeps.
+#
+# Frequent words such as *the* stand near everything, so raw counts say little. Divide by what chance would give, and take the logarithm: this is
+# **pointwise mutual information** (PMI), here with zero in place of everything negative. Then keep the 64 strongest directions of the table (its SVD). Each word has 64
+# numbers now, and the text is no longer needed: counting ends at the end of each sentence, and the vectors are made once, for the whole collection.
+
+# %% tags=["skip-grading"]
+import re
+from collections import Counter
+
+from course_utils.data.documentation import load_documentation
+
+documents = [re.findall("[a-z]+", each.text.lower()) for each in load_documentation()]
+every_word = [word for text in documents for word in text]
+frequent = [word for word, _ in Counter(every_word).most_common(600)]
+place_of = {word: place for place, word in enumerate(frequent)}
+
+
+def meetings(texts: list[list[str]]) -> np.ndarray:
+    """How often two words stand at most four places apart, (600, 600)."""
+    counts = np.zeros((600, 600))
+    for text in texts:
+        places = [place_of.get(word, -1) for word in text]
+        for gap in range(1, 5):
+            for one, other in zip(places, places[gap:], strict=False):
+                if one >= 0 and other >= 0:
+                    counts[one, other] += 1
+    return counts + counts.T
+
+
+def positive_pmi(counts: np.ndarray) -> np.ndarray:
+    """The logarithm of how much more often than by chance; 0 where it is less often."""
+    share = counts / counts.sum()
+    alone = share.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(share / (alone * alone.T)), 0)
+
+# %% tags=["skip-grading"]
+def strongest(square: np.ndarray, size: int = 64) -> np.ndarray:
+    """A vector of this size for each row, (600, size)."""
+    left, strength, _ = np.linalg.svd(square)
+    return left[:, :size] * np.sqrt(strength[:size])
+
+
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    """How similar each word is to each other one; a word itself comes last."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit @ unit.T - 9 * np.eye(len(unit))
+
+
+counts = meetings(documents)
+made = strongest(positive_pmi(counts))
+similar = cosines(made)
+rows = []
+for word in ("matrix", "node", "file", "tokens", "true"):
+    nearest = (-similar[place_of[word]]).argsort()[:5]
+    rows.append([word, ", ".join(frequent[other] for other in nearest)])
+show_table(["word", "the five nearest of 599"], rows)
+
+# %% [markdown]
+# Is that good, or did we choose five nice words? Here is a test that nobody chose by eye. Take all words that also occur with an *s* at the end: *node* and
+# *nodes*, *return* and *returns*. How often is one of the two among the five nearest words of the other? The vectors do not know how a word is
+# spelled. By chance it would be 5 of 599, which is 0.8 %.
+
+# %% tags=["skip-grading"]
+pairs = [(place_of[word], place_of[word + "s"]) for word in frequent
+         if len(word) > 2 and word + "s" in place_of]
+pairs += [(other, one) for one, other in pairs]
+
+
+def partners_near(vectors: np.ndarray) -> str:
+    """The share of words whose partner is among their five nearest words."""
+    close = cosines(vectors)
+    return f"{np.mean([(close[a] > close[a, b]).sum() < 5 for a, b in pairs]):.0%}"
+
+
+def shuffled_text(seed: int) -> list[list[str]]:
+    """The same words and lengths of sentences, all words in a random order."""
+    mixed = np.random.default_rng(seed).permutation(every_word)
+    ends = np.cumsum([len(text) for text in documents])[:-1]
+    return [list(part) for part in np.split(mixed, ends)]
+
+
+drawn = [np.random.default_rng(seed).standard_normal((600, 64)) for seed in range(3)]
+mixed = [strongest(positive_pmi(meetings(shuffled_text(seed)))) for seed in range(3)]
+show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
+    ["PMI, the 64 strongest directions", partners_near(made)],
+    ["PMI, whole rows of 600 numbers", partners_near(positive_pmi(counts))],
+    ["counts, the 64 strongest directions", partners_near(strongest(counts))],
+    ["counts, whole rows", partners_near(counts)],
+    ["PMI of the shuffled text, three times", "  ".join(map(partners_near, mixed))],
+    ["random vectors, three times", "  ".join(map(partners_near, drawn))],
+])
+
+# %% [markdown]
+# Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. The 64 numbers lose a little against whole rows,
+# but a network cannot use 30,000 numbers for each word.
+#
+# The two methods that made word vectors famous fill in such a table, too. **GloVe** ([Pennington et al. 2014](https://aclanthology.org/D14-1162/)) looks for vectors whose products give the
+# logarithms of the counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) reads the text and learns to tell real neighbours from random words; what it looks for is the PMI
+# minus a constant ([Levy & Goldberg 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). A Transformer does neither: its table starts with random numbers and is trained with everything else, as in lab 05.
 
 # %% [markdown]
 # ## 7. Third problem: waiting, and what it costs not to

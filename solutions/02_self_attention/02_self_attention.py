@@ -14,7 +14,7 @@
 # %% [markdown]
 # # Lab 02: self-attention
 #
-# *Jane visite l'Afrique en septembre.* What does *l'Afrique* mean here? The other words say it: the goal of a visit.
+# *Jane visite l'Afrique en septembre.* Is *l'Afrique* a continent, a chapter of history, a holiday? The other words say it: the goal of a visit.
 # **Self-attention** is how a network hears them. You write it in NumPy; then it runs with trained weights.
 #
 # **After this lab you can**
@@ -25,7 +25,7 @@
 # - build padding and causal masks;
 # - tell self-attention, causal attention and cross-attention apart.
 #
-# **You need** lab 00. **Time:** about 95 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# **You need** lab 00. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
 # cores. **The core path** is sections 1 to 5, about 50 minutes, and 5 for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -1032,7 +1032,7 @@ show_figure(
 # | causal self-attention | x | x | padding and causal | decoders, language models (GPT) |
 # | cross-attention | x, the decoder's words | memory, the encoder's output | memory's padding | between decoder and encoder |
 #
-# *Self* means that queries, keys and values come from the same sequence. *Causal* is a mask. The two words answer different questions, though
+# *Self* means that queries, keys and values come from the same sequence; older papers call this **intra-attention**. *Causal* is a mask. The two words answer different questions, though
 # people sometimes use them interchangeably.
 #
 # ### Exercise 7: `causal_self_attention`
@@ -1236,6 +1236,231 @@ word_moves(read)
 # %% [markdown]
 # In both sentences *it* is closer to the animal. But *wide* moves it: the cosine with the animal falls from 0.83 to 0.66, and the one with the
 # street rises from 0.52 to 0.62. This is a small encoder, and it is undecided where you are not. A plane also shows only two of 384 directions.
+#
+# ## 10. Beyond text (optional)
+#
+# Your function knows nothing about words. It needs queries, keys and values, whatever they stand for. Here are four small stories
+# from other fields. Nothing is trained in them: the queries and keys are chosen by hand, so you can see what attention itself
+# contributes. Beside each result stands the plain average, which looks at everything equally.
+#
+# Two helpers come first. One turns letters into vectors; the other puts each letter's neighbours beside it.
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+
+def one_hot(text: str, letters: str) -> np.ndarray:
+    """A row for each letter of the text, (len(text), len(letters))."""
+    return np.array([[float(one == other) for other in letters] for one in text])
+
+
+def neighbours(x: np.ndarray, offsets: range) -> np.ndarray:
+    """Puts the rows at these offsets side by side; zeros stand beyond the ends."""
+    rows = []
+    for offset in offsets:
+        there = np.arange(len(x)) + offset
+        inside = (there >= 0) & (there < len(x))
+        rows.append(np.where(inside[:, None], x[there % len(x)], 0))
+    return np.concatenate(rows, axis=1)
+
+
+def shuffled(text: str) -> list[str]:
+    """The same letters in 20 random orders."""
+    draws = map(np.random.default_rng, range(20))
+    return ["".join(rng.permutation(list(text))) for rng in draws]
+
+
+def look(query, key, value, mask=None, sharp=5.0):
+    """Your attention, with queries that are longer, so that it looks more sharply."""
+    longer = sharp * np.sqrt(query.shape[-1]) * query
+    return scaled_dot_product_attention(longer, key, value, mask)
+
+# %% [markdown]
+# ### A tune
+#
+# What is the next note? The query is the last two notes. The keys are the two notes before each earlier note, and the values are those
+# notes. So each place asks: *when did this happen before, and what came next?*
+
+# %% tags=["skip-grading"]
+from itertools import pairwise
+
+TUNES = {
+    "Twinkle, twinkle": "CCGGAAGFFEEDDCGGFFEEDGGFFEEDCCGGAAGFFEEDDC",
+    "Ode to Joy": "EEFGGFEDCCDEEDDEEFGGFEDCCDEDCCDDECDEFECDEFEDCDgEEFGGFEDCCDEDCC",
+    "Frère Jacques": "CDECCDECEFGEFGGAGFECGAGFECCgCCgC",
+}
+
+
+def right_notes(tune: str, reach: int) -> float:
+    """How often the next note is right, from the `reach` notes before it."""
+    x = one_hot(tune, "gCDEFGA")
+    before = neighbours(x, range(-reach, 0)) if reach else np.zeros((len(x), 1))
+    earlier = np.tril(np.ones((len(x), len(x)), dtype=bool), -1)
+    expected, _ = look(before[2:], before, x, earlier[2:])
+    return np.mean(expected.argmax(axis=1) == x[2:].argmax(axis=1))
+
+
+rows = []
+for name, tune in TUNES.items():
+    found = [right_notes(tune, 2), right_notes(tune, 1), right_notes(tune, 0),
+             np.mean([one == other for one, other in pairwise(tune[1:])]),
+             np.mean([right_notes(each, 2) for each in shuffled(tune)])]
+    rows.append([name, *(f"{share:.0%}" for share in found)])
+show_table(["next note right", "two notes", "one note", "plain average",
+            "the same note again", "two notes, shuffled tune"], rows)
+
+# %% [markdown]
+# The plain average can only guess the most frequent note so far. Looking back finds what came next the last time, and two notes say more
+# than one. If the notes of a tune are shuffled, there is nothing to find. Trained language models have heads that do the same with words:
+# you meet them in lab 03, section 11. Music Transformer ([Huang et al. 2018](https://arxiv.org/abs/1809.04281)) writes whole piano pieces.
+#
+# ### A molecule
+#
+# A molecule of RNA is a string over four letters. It folds where parts of it match: A binds U, and C binds G. Below is a real one, a
+# transfer RNA of yeast; brackets show which letters are bound in nature. The query of a letter is the partner it needs, with the partners
+# that its neighbours need, in reverse order. The key is a letter with its neighbours.
+
+# %% tags=["skip-grading"]
+RNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
+FOLD = "(((((((..((((........)))).((((.........)))).....(((((.......))))))))))))...."
+
+bound, open_ = {}, []
+for place, mark in enumerate(FOLD):
+    if mark == "(":
+        open_.append(place)
+    elif mark == ")":
+        bound[place] = open_.pop()
+bound |= {partner: place for place, partner in bound.items()}
+# the chain cannot bend within three letters
+far = np.abs(np.subtract.outer(np.arange(len(RNA)), np.arange(len(RNA)))) > 3
+
+
+def partners_found(rna: str, reach: int) -> float:
+    """The share of bound letters that look most at the letter they are bound to."""
+    key = neighbours(one_hot(rna, "ACGU"), range(-reach, reach + 1))
+    query = neighbours(one_hot(rna, "UGCA"), range(reach, -reach - 1, -1))
+    _, weights = look(query, key, key, far)
+    return np.mean([weights[place].argmax() == bound[place] for place in bound])
+
+
+show_table(["what looks for partners", "found"], [
+    ["letters with two neighbours on each side", f"{partners_found(RNA, 2):.0%}"],
+    ["letters with one neighbour on each side", f"{partners_found(RNA, 1):.0%}"],
+    ["letters alone", f"{partners_found(RNA, 0):.0%}"],
+    ["plain average: any letter at random", f"{np.mean(1 / far.sum(axis=1)):.0%}"],
+    ["two neighbours, shuffled letters",
+     f"{np.mean([partners_found(each, 2) for each in shuffled(RNA)]):.0%}"],
+])
+
+# %% [markdown]
+# Half of the bound letters look at the right one of 76, from a rule that fits in one sentence. What is missing has to be learned. Networks for proteins learn it
+# from millions of sequences: attention maps of protein language models show which parts touch in the folded molecule
+# ([Rao et al. 2021](https://doi.org/10.1101/2020.12.15.422761)), and AlphaFold ([Jumper et al. 2021](https://doi.org/10.1038/s41586-021-03819-2)) is built around attention.
+#
+# ### A picture
+#
+# A photograph has noise in every pixel. Take the patch of 5 × 5 pixels around each pixel as its query and as its key, and the pixel
+# itself as its value. Then each pixel becomes an average of those whose surroundings look alike. This is older than the Transformer: *non-local
+# means* (Buades et al. 2005, [*A non-local algorithm for image denoising*](https://doi.org/10.1109/CVPR.2005.38)).
+
+# %% tags=["skip-grading"]
+from scipy.ndimage import gaussian_filter
+from sklearn.datasets import load_sample_image
+
+from course_utils.plots import show_figure
+from course_utils.plots.attention import pictures
+
+photo = load_sample_image("china.jpg").mean(axis=2) / 255
+pieces = {"a roof": photo[60:180:3, 250:370:3], "haze": photo[150:270:3, 350:470:3]}
+
+
+def cleaned(noisy: np.ndarray) -> np.ndarray:
+    """Every pixel as an average of the pixels in similar patches."""
+    around = np.pad(noisy, 2, mode="reflect")
+    patches = np.lib.stride_tricks.sliding_window_view(around, (5, 5)).reshape(-1, 25)
+    # with one more number, q · k grows as the distance between two patches shrinks
+    key = np.hstack([patches, -(patches**2).sum(axis=1, keepdims=True) / 2])
+    query = np.hstack([patches, np.ones((len(patches), 1))])
+    return look(query, key, noisy.reshape(-1, 1), sharp=8)[0].reshape(noisy.shape)
+
+
+def error(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((one - other) ** 2)))
+
+
+# %% tags=["skip-grading"]
+rows, shown = [], {}
+for name, piece in pieces.items():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        noisy = piece + 0.1 * rng.standard_normal(piece.shape)
+        widths = [gaussian_filter(noisy, width) for width in (0.5, 0.7, 0.9, 1.2, 1.5)]
+        ways = {
+            "as it is": noisy,
+            "plain average": np.full_like(noisy, noisy.mean()),
+            "blurred": min(widths, key=lambda blurred: error(blurred, piece)),
+            "attention": cleaned(noisy),
+        }
+        errors = [f"{error(done, piece):.3f}" for done in ways.values()]
+        rows.append([f"{name}, noise {seed}", *errors])
+    shown |= {f"{name}, {way}": done for way, done in list(ways.items())[::3]}
+show_table(["error", *ways], rows)
+show_figure(
+    pictures(shown),
+    alt="A roof before a bright sky and a hazy lake, each with noise and after "
+    "attention: both have less noise; the edge of the roof stays sharp.",
+)
+
+# %% [markdown]
+# The blur had an advantage: its width was chosen by looking at the true picture. It mixes a pixel with whatever is near. Attention mixes it with what looks
+# alike, wherever that is. At the sharp edges of the roof attention wins; in the soft haze, where neighbours are alike, the blur wins. A Vision Transformer
+# ([Dosovitskiy et al. 2020](https://arxiv.org/abs/2010.11929)) also reads patches as if they were words, with projections that are learned. (The
+# photograph is by danielbuechele, CC BY 2.0, and comes with scikit-learn.)
+#
+# ### A shop
+#
+# What will a customer put into the basket next? The query is the basket now, the keys are 300 earlier baskets, and the values are what those customers
+# took next. The customers are made up: campers, bakers and painters, and nearly everybody buys milk and bread.
+
+# %% tags=["skip-grading"]
+ITEMS = ["milk", "bread", "tent", "sleeping bag", "stove", "flour", "yeast", "tin",
+         "paint", "brush", "tape"]
+HOBBIES = np.arange(2, 11).reshape(3, 3)  # three items each
+
+
+def customers(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Baskets and what came next, both (count, items)."""
+    baskets, after = np.zeros((2, count, len(ITEMS)))
+    for basket, taken in zip(baskets, after, strict=True):
+        first, second, third = rng.permutation(HOBBIES[rng.integers(3)])
+        basket[[first, second]] = 1
+        basket[:2] = rng.random(2) < [0.8, 0.6]
+        taken[third if rng.random() < 0.7 else rng.integers(2)] = 1
+    return baskets, after
+
+
+rows = []
+for seed in range(3):
+    rng = np.random.default_rng(seed)
+    key, value = customers(rng, 300)
+    query, wanted = customers(rng, 200)
+    ways = [(2, value), (0, value), (2, rng.permutation(value))]
+    taken = [look(query, key, after, sharp=sharp)[0] for sharp, after in ways]
+    hits = [np.mean(each.argmax(axis=1) == wanted.argmax(axis=1)) for each in taken]
+    rows.append([f"customers {seed}", *(f"{share:.0%}" for share in hits)])
+show_table(["next item right", "attention", "plain average",
+            "attention, answers shuffled"], rows)
+basket = np.isin(ITEMS, ["milk", "tent", "stove"]) * 1.0
+advice, _ = look(basket[None], key, value, sharp=2)
+print("milk, tent, stove, then:", ITEMS[advice.argmax()])
+
+# %% [markdown]
+# The plain average recommends the best-seller to everyone. Attention asks who had a basket like this one: *customers who bought this also bought*.
+# More than about 70 % cannot be expected, because these customers follow their hobby seven times out of ten. A shop's network learns
+# the vectors of its items, and in which order they were taken ([Kang & McAuley 2018](https://arxiv.org/abs/1808.09781)).
+#
+# **Discuss with a neighbour,** or write two sentences. Choose a sequence from your own field. What would be its "words"? What would a query ask, and
+# what would the plain average say?
 #
 # ## Common mistakes, by their symptom
 #

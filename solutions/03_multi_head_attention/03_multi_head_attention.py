@@ -809,7 +809,11 @@ print("shape of the weights:", tuple(our_weights.shape))
 # ### The same as Keras's
 #
 # In Keras the heads are an axis of the weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask`
-# is (batch, q_len, k_len) with True = may attend, like yours. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.) The collapsed cell
+# is (batch, q_len, k_len) with True = may attend, like yours.
+#
+# You will often see `layer(x, x)` or `layer(x, x, x)`. Why is the input given three times? Attention has three roles, and the layer cannot know who plays
+# them. In self-attention one sentence plays all three; in cross-attention the decoder's words ask, and the memory is both key and value, as below. Mind the
+# order: it is `layer(query, value, key)`, and without a key, the value serves as key, too. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.) The collapsed cell
 # copies the weights; look at the two differences.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -1272,6 +1276,11 @@ show_table(
 # Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does; other heads of the same
 # layers look all over the sentence. In layer 6 no head looks near: the distances are those of an even look. Sentences of a dozen words cannot show much of
 # the long range, so try long ones below.
+#
+# Do heads specialise by kind of knowledge as well: sounds, word forms, grammar, meaning? In part. Voita et al. (2019, [*Analyzing multi-head
+# self-attention*](https://arxiv.org/abs/1905.09418)) could remove most heads of a translator; those that it needed looked at neighbours, along grammar, or at rare
+# words. Tenney et al. (2019, [*BERT rediscovers the classical NLP pipeline*](https://arxiv.org/abs/1905.05950)) found parts of speech in lower layers than grammar, and grammar in lower ones
+# than meaning. That is an order of layers, not a label for each head. Sounds you cannot find here: this encoder has only read.
 #
 # ### The head browser
 #

@@ -89,6 +89,14 @@ show_transformer("transformer_pytorch")
 # - The **decoder** writes the English sentence, one word at a time. Before each word it looks at what it has written so far, and
 #   at the memory.
 #
+# Go closer, one step at a time, from the black box to a single head of attention:
+
+# %% tags=["skip-grading", "picture"]
+from course_utils.widgets.zoom import zoom
+
+zoom()
+
+# %% [markdown]
 # Lab 01 did the same with recurrent networks. The difference is inside: there is no recurrence any more, only attention, and small networks
 # that process each word separately. (It is not a convolutional network with attention added, as you sometimes read: there is no convolution
 # in it. What the two have in common is that all positions are computed at once.)
@@ -1230,7 +1238,21 @@ check("transformer_pytorch.train_step")
 # ## 8. Writing a sentence
 #
 # Now the model works without a teacher. The decoder gets `<bos>` and says how probable each word is as the next one. **Greedy search**
-# takes the most probable word, appends it, and asks again, until the model says `<eos>`.
+# takes the most probable word, appends it, and asks again, until the model says `<eos>`. A model that reads its own words in this way is
+# called **autoregressive**.
+#
+# Press *next* a few times. The numbers are those of the translator that comes with the course, which has the sizes of yours. How many
+# times is the decoder called for six words?
+
+# %% tags=["skip-grading", "picture"]
+from course_utils.widgets.decoding import decoding_loop
+
+decoding_loop()
+
+# %% [markdown]
+# Two things are easy to miss. The decoder gives logits at every position, but only those at the last word are used. And no word gets a share
+# of 1: the labels of exercise 10 asked for 0.9, and left the rest to all other words. A large language model goes around the same loop, with
+# a hundred thousand words and word pieces in the place of 316.
 #
 # ### Exercise 13: `greedy_decode`
 #

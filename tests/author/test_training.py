@@ -72,6 +72,23 @@ def test_a_score_that_was_not_printed_is_named(lab):
         training.figures(lab, "nothing\n")
 
 
+PICTURE = """# %% tags=["skip-grading", "picture"]
+from course_utils.widgets.zoom import zoom
+
+zoom()
+
+"""
+
+
+def test_a_picture_has_no_part_in_the_training_unless_its_cell_does_more(lab):
+    before = training.fingerprint(lab)
+    file = lab.folder / "00_tiny.py"
+    edit(file, CELL, PICTURE + CELL)
+    assert training.fingerprint(again(lab)) == before
+    edit(file, "zoom()", "zoom()\ntorch = zoom")
+    assert training.fingerprint(again(lab)) != before
+
+
 @pytest.mark.parametrize("text", ["", "[1]", '{"fingerprint": "a"}'])
 def test_a_record_that_cannot_be_read_is_no_proof(lab, text):
     (lab.folder / "training.json").write_text(text)

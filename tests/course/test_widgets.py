@@ -15,14 +15,17 @@ from project import drawn
 
 from course_utils import widgets
 from course_utils.maths import softmax
+from course_utils.models.translator import LibraryTranslator
 from course_utils.plots.attention import word_picker
 from course_utils.plots.roles import ROLES
 from course_utils.quiz import as_html, read_questions
 from course_utils.widgets import Widget, plain, predict
 from course_utils.widgets.controls import MissingControl, find_the_control
+from course_utils.widgets.decoding import SENTENCES, DecodingLoop, translated
 from course_utils.widgets.panels import Control, Panels
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import Plane, Word, WordMoves
+from course_utils.widgets.zoom import LEVELS, Zoom
 
 WORDS = ["the", "cat", "<sat>"]
 FOLDER = Path(widgets.__file__).parent
@@ -378,3 +381,42 @@ def test_a_word_that_looks_like_a_tag_stays_text(monkeypatch):
     (picker,) = shown
     assert all("<b>" not in panel and "&lt;b&gt;" in panel for panel in picker.panels.values())
     assert "<b>" not in picker.still()
+
+
+def test_the_decoding_loop_writes_what_the_translator_writes_and_leaves_chance_as_it_was(published):
+    import torch
+
+    before = torch.random.get_rng_state()
+    written, vocabulary = translated(SENTENCES)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    translator = LibraryTranslator.shipped()
+    for text, sentence in zip(SENTENCES, written, strict=True):
+        said = [vocabulary[int(step.best[0])] for step in sentence.steps]
+        assert [*said[:-1], " ".join(said[:-1])] == [*translator(text)[0].split(), translator(text)[0]]
+        assert said[-1] == "<eos>" and sentence.steps[-1].written == ("<bos>", *said[:-1])
+        for step in sentence.steps:
+            assert len(step.logits) == len(vocabulary)
+            assert step.looks.sum() == pytest.approx(1) and step.shares.sum() == pytest.approx(1)
+    loop = DecodingLoop(written, vocabulary)
+    loop.show()
+    (bundle,) = published
+    shown = "".join(drawn(bundle["text/html"]).itertext())
+    assert "<bos> Jane visits Africa" in shown and "<bos> Jane -> visits: logit" in bundle["text/plain"]
+    first = loop.data()["sentences"][0]["steps"][0]
+    assert len(first["likeliest"]) == 10 and first["likeliest"][0][0] == vocabulary[first["best"]] == "Jane"
+
+
+def test_each_level_of_the_zoom_opens_a_box_that_the_level_before_has(published):
+    for number, level in enumerate(LEVELS):
+        boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', "".join(level.parts))
+        places = [tuple(map(float, each)) for each in boxes]
+        assert (level.opens is None) == (number == len(LEVELS) - 1)
+        if level.opens:
+            left, top, wide = level.opens
+            assert any(x == left and y == top for x, y, _ in places), level.name
+            assert any(x + across == left + wide and y == top for x, y, across in places), level.name
+    Zoom().show()
+    assert all(
+        level.said in published[0]["text/plain"] and level.said in published[0]["text/html"]
+        for level in LEVELS
+    )
