@@ -28,6 +28,7 @@ from course_utils.checking.bypass import as_cell
 from course_utils.checking.expected import FILE_NAME as EXPECTED
 from course_utils.checking.expected import Expected, load_outcomes, save_expected
 from course_utils.labs import LabInfo
+from course_utils.own_code.button import Say, show_button
 from course_utils.portfolio_check import NOT_CODE
 from course_utils.portfolio_commands import COMMANDS, PARTS_FILE, shell_words
 from course_utils.portfolio_source import Notebook, Statement, Unreadable, read_notebook
@@ -665,7 +666,7 @@ def _readme(work: Work, made: Mapping[str, Module], commands: Mapping[str, Mappi
     lines = ["# My Transformer", ""]
     if not may_publish():
         lines += [
-            "> **Please do not publish this folder.** Whoever gives this course asks for that, because it has answers to exercises "
+            "> **Please do not publish this folder.** My instructors ask for that, because it has answers to exercises "
             "that others still have before them. Keep it to yourself, or in a private repository.",
             "",
         ]
@@ -945,13 +946,18 @@ def main(arguments: Sequence[str]) -> int:
     except Refused as error:
         print(error, file=sys.stderr)
         return 1
-    count = sum(len(lab.exercises) for lab in work.labs)
-    print(
-        f"{given.out} has {len(work.pieces)} of {count} exercises: your own code. Its README.md says what is in it and what is missing."
-    )
-    if not may_publish():
-        print("Please do not publish it: whoever gives this course asks for that.")
+    print("\n".join(_result(work, given.out)))
     return 0
+
+
+def _result(work: Work, out: Path) -> list[str]:
+    count = sum(len(lab.exercises) for lab in work.labs)
+    lines = [
+        f"{out} has {len(work.pieces)} of {count} exercises: your own code. Its README.md says what is in it and what is missing."
+    ]
+    if not may_publish():
+        lines.append("Please do not publish it: your instructors ask for that.")
+    return lines
 
 
 def package(license: str = "none", author: str = "") -> None:
@@ -962,6 +968,29 @@ def package(license: str = "none", author: str = "") -> None:
         author: your name, for the licence.
     """
     main(["--license", license, "--author", author])
+
+
+def button() -> None:
+    """A button that makes the package, without a licence, for the end of a notebook."""
+
+    def work(say: Say) -> None:
+        out = _beside_the_labs()
+        try:
+            lines = _result(make(_notebooks(), out, said=say), out)
+        except Refused as error:
+            lines = [str(error)]
+        except OSError as error:  # in a browser without an operating system, programs cannot be started
+            lines = [
+                f"The package cannot be made here: {error}. Download your notebooks, and make it in the course's folder."
+            ]
+        for line in lines:
+            say(line)
+
+    show_button(
+        "Make a package of my code",
+        work,
+        "in the notebook, this button makes `my_transformer`, an installable package of what you have solved.",
+    )
 
 
 def _notebooks() -> Path:

@@ -71,7 +71,7 @@ def show(questions: Sequence[Question]) -> None:
     """Shows questions with buttons where there is a kernel, and with folded answers elsewhere."""
     from course_utils.plots import show_live
 
-    show_live(_widget(questions), html=as_html(questions), text=as_text(questions))
+    show_live(widget_of(questions), html=as_html(questions), text=as_text(questions))
 
 
 def questions_of(lab: str) -> tuple[Question, ...]:
@@ -199,7 +199,7 @@ _BUTTONS = f"""<style>
 </style>"""
 
 
-def _widget(questions: Sequence[Question]) -> VBox:
+def widget_of(questions: Sequence[Question]) -> VBox:
     """A button for each option: buttons are easy to hit, and Tab, Enter and Space work without further code."""
     import ipywidgets
 

@@ -97,7 +97,10 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         titles = [
             title
             for title, effect in trial.effects.items()
-            if len(title) <= _LONGEST and effect.kind != MIXED and not _is_opaque(tried, title)
+            if len(title) <= _LONGEST
+            and effect.kind != MIXED
+            and not _is_opaque(tried, title)
+            and not _leans_on_another(title)
         ]
         for wanted, words, difficulty in (
             ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
@@ -117,7 +120,11 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if any(text in right[0] for text in texts):  # the branch of that name: nothing to think about
                 continue
             options = [
-                Option(title, title in right, _what(trial.effects[title]))
+                Option(
+                    f"{title}{_sizes(tried, title) or '' if wanted & {SHAPE, ERROR} else ''}",
+                    title in right,
+                    _what(trial.effects[title]),
+                )
                 for title in right + chance.sample(wrong, min(3, len(wrong)))
             ]
             yield _asked(tried, "inputs", difficulty, [trial], f"{_if(trial)} {words}", options, chance)
@@ -133,6 +140,8 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if effect.kind in (VALUES, SHAPE, ERROR)
             and len(title) <= _LONGEST
             and _sizes(tried, title) is not None
+            and not (effect.kind == ERROR and _is_several(title))  # which of them raises it?
+            and not _leans_on_another(title)
         ]
         if not plain:
             continue
@@ -147,6 +156,8 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             }
             right, difficulty = answers[effect.names], MIDDLE
         else:
+            if _is_one_number(tried, title):  # it has no shape to speak of
+                continue
             answers = {
                 VALUES: "The result has other values and the same shape.",
                 SHAPE: "The result has another shape.",
@@ -178,14 +189,14 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         title = case.title
         there = [trial for trial in tried.trials if title in trial.effects]
         sizes = _sizes(tried, title)
-        if len(title) > _LONGEST or len(there) < 3 or sizes is None:
+        if len(title) > _LONGEST or len(there) < 3 or sizes is None or _leans_on_another(title):
             continue
         for kind, words, difficulty in (
             (SAME, "would make no difference", HARD),
             (ERROR, "would raise an error", EASY),
             (SHAPE, "would give the result another shape", EASY),
         ):
-            if kind == SAME and _is_opaque(tried, title):
+            if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and _is_several(title)):
                 continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
             wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
@@ -309,21 +320,16 @@ def _named(trial: Trial) -> str:
 
 
 def _sizes(tried: Tried, title: str) -> str | None:
-    """The sizes of an input, if its title does not give them; None if they cannot be said in a few words, so that nobody could tell what
-    shape comes out.
-    """
-    if "(" in title and any(each.isdigit() for each in title):
-        return ""
-    if title not in tried.shapes:
-        return None
-    described = _described(tried.shapes[title][0])
-    first = "first " if _is_several(title) else ""
-    return f" ({first}{described})" if described else None
+    """The sizes of an input; None if they cannot be said in a few words, so that nobody could tell what shape comes out."""
+    if title in tried.shapes and (described := _described(tried.shapes[title][0])):
+        return f" ({'first ' if _is_several(title) else ''}{described})"
+    arrays = any(isinstance(value, np.ndarray) for value in tried.inputs[title].values())
+    return "" if not arrays and "(" in title and any(each.isdigit() for each in title) else None
 
 
 def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
     """Whether a title alone says enough to know what happens: errors and shapes depend on sizes."""
-    return effect.kind in (SAME, VALUES) or _sizes(tried, title) == ""
+    return effect.kind in (SAME, VALUES) or _sizes(tried, title) is not None
 
 
 def _is_called_plainly(exercise: Exercise) -> bool:
@@ -335,6 +341,16 @@ def _is_opaque(tried: Tried, title: str) -> bool:
     """Whether nobody can tell from a title what the input does: a model is handed over, or much of chance is summed up."""
     inputs = tried.inputs[title]
     return any(map(callable, inputs.values())) or re.search(r"dropout_rate(=0\.| between)", title) is not None
+
+
+def _leans_on_another(title: str) -> bool:
+    """Whether a title can be understood only beside the one before it: "the same, with biases"."""
+    return re.match(r"(the same|as before|other|another|again)\b", title) is not None
+
+
+def _is_one_number(tried: Tried, title: str) -> bool:
+    """Whether nothing with a shape comes back."""
+    return title in tried.shapes and not any(tried.shapes[title][1].values())
 
 
 def _is_several(title: str) -> bool:
@@ -367,7 +383,7 @@ def _described(inputs: Inputs) -> str:
             parts.append(f"`{name}={value:.3g}`" if isinstance(value, float) else f"`{name}={value}`")
         else:
             return ""
-    return ", ".join(parts) if 0 < len(parts) <= 5 else ""
+    return ", ".join(parts) if 0 < len(parts) <= 7 else ""
 
 
 def _likely(shape: tuple[int, ...], others: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

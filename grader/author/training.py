@@ -149,11 +149,11 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 def fingerprint(lab: Lab) -> str:
     """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks, the code
     and data of the course that it imports, and the locked versions of the packages that these import. Comments,
-    docstrings and layout do not count.
+    docstrings, layout and the cells that the build adds do not count.
     """
     cells = [
         cell.source
-        for cell in lab.source().cells
+        for cell in lab.as_written().cells
         if cell.cell_type == "code" and checked_exercise(cell) is None
     ]
     modules = {name for cell in cells for name in imported(cell)}

@@ -27,6 +27,7 @@ from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.core_path import mark, pieces
 from grader.course import Course, CourseError
 from grader.errors import place_of
+from grader.reference.built_parts import add_parts
 
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
@@ -302,19 +303,24 @@ class Lab:
         text = re.sub(r"^(minutes = .*\n)", rf"\1measured_seconds = {seconds}\n", text, flags=re.MULTILINE)
         file.write_text(text, "utf-8")
 
-    def source(self) -> NotebookNode:
-        """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+    def as_written(self) -> NotebookNode:
+        """A fresh copy of the notebook as its author wrote it, with solutions and without what the build adds."""
         import jupytext  # half a second, and few commands read a source
 
-        path = self.folder / f"{self.name}.py"
-        notebook = jupytext.read(path)
+        notebook = jupytext.read(self.folder / f"{self.name}.py")
         notebook.metadata.pop("jupytext", None)
         notebook.nbformat_minor = 5
+        return notebook
+
+    def source(self) -> NotebookNode:
+        """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+        notebook = self.as_written()
         seen: dict[str, int] = {}
         heading = ""
         if self.seconds is not None:
             notebook.cells[0].source = notebook.cells[0].source.replace(SECONDS, str(self.seconds))
         self._link(notebook)
+        add_parts(notebook, self.slug, [SKIP_TAG])
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and (found := re.search(r"^#+ (.+)", cell.source, re.MULTILINE)):
                 heading = re.sub(r"[^a-z0-9]+", "-", found.group(1).lower()).strip("-")[:40]
@@ -340,7 +346,7 @@ class Lab:
         first.source = f"{heading}\n\n{' · '.join(ways)}\n{rest}"
         if last.cell_type == "markdown":
             end = f"Next: {on}. Or go back" if on else "This was the last lab. Go back"
-            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE}).\n\n{_PACKAGE}"
+            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE})."
 
     def release(self) -> NotebookNode:
         """A fresh copy of the notebook that learners get.
@@ -431,13 +437,6 @@ class Lab:
             )
             for key, exercise in self.exercises.items()
         }
-
-
-_PACKAGE = (
-    "What you have solved can become a package of your own: save this notebook, and run `from course_utils import portfolio; "
-    "portfolio.package()` in a cell."
-)
-"""The last line of every lab."""
 
 
 def _link_to(lab: Lab) -> str:

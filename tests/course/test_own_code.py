@@ -14,7 +14,7 @@ from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
-from course_utils.quiz import Option, Question, _widget, as_html, as_text
+from course_utils.quiz import Option, Question, as_html, as_text, widget_of
 
 SHARES = '''import numpy as np
 
@@ -190,7 +190,7 @@ def test_every_question_has_one_right_answer_among_different_ones_about_lines_th
 
 def test_every_form_of_a_question_shows_its_code_as_text():
     question = Question("What?", (Option("a", True, "yes"), Option("b", False, "no")), code="1  x = '<b>'")
-    widget = " ".join(part.value for part in _widget([question]).children if hasattr(part, "value"))
+    widget = " ".join(part.value for part in widget_of([question]).children if hasattr(part, "value"))
     for shown in (as_html([question]), widget):
         assert "1  x = &#x27;&lt;b&gt;&#x27;</pre>" in shown
     assert "1  x = '<b>'" in as_text([question])
@@ -213,3 +213,33 @@ def test_practice_says_what_to_do_while_nothing_passes(labs, monkeypatch, capsys
     monkeypatch.chdir(labs["02_self_attention"].release_folder)
     exec("practice('self_attention')", {"practice": practice})
     assert "None of your exercises passes yet" in capsys.readouterr().out
+
+
+def pressed(cell: str, namespace: dict, monkeypatch) -> list[str]:
+    """What is below the button that a cell shows, once it is pressed."""
+    shown: list = []
+    monkeypatch.setattr("course_utils.plots.show_live", lambda widget, html, text: shown.append(widget))
+    exec(cell, namespace)
+    button, said, below = shown[0].children
+    assert not said.value and not below.children
+    button.click()
+    assert not button.disabled
+    parts = [part for box in below.children for part in box.children]
+    return [said.value, *(part.value for part in parts if hasattr(part, "value"))]
+
+
+def test_the_button_at_the_end_of_a_lab_asks_only_when_it_is_pressed(labs, monkeypatch, capsys):
+    lab = labs["00_start_here"]
+    monkeypatch.chdir(lab.release_folder)
+    cell = "practice('start_here', button=True)"
+    ready = {**lab.reference, "In": list(lab.solution_texts.values()), "practice": practice}
+    said, *questions = pressed(cell, ready, monkeypatch)
+    assert not said and any("Suppose line" in each for each in questions)
+    (said,) = pressed(cell, {"practice": practice}, monkeypatch)
+    assert "None of your exercises passes yet" in said and "One moment" not in said
+    assert capsys.readouterr().out == ""
+
+
+def test_a_lab_that_there_is_not_is_refused_before_any_button(monkeypatch):
+    with pytest.raises(LookupError):
+        pressed("practice('self_atention', button=True)", {"practice": practice}, monkeypatch)

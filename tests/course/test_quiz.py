@@ -9,7 +9,7 @@ import pytest
 
 from course_utils import plots, quiz
 from course_utils.labs import LabInfo
-from course_utils.quiz import Option, Question, _widget, as_html, as_text, read_questions
+from course_utils.quiz import Option, Question, as_html, as_text, read_questions, widget_of
 
 QUESTIONS = (
     Question(
@@ -101,12 +101,12 @@ def test_right_and_wrong_are_told_apart_without_colour():
 
 
 def test_no_reason_shows_before_a_choice():
-    shown = _shown(_widget(QUESTIONS))
+    shown = _shown(widget_of(QUESTIONS))
     assert "Is it?" in shown and "Twice three." not in shown and "addition" not in shown
 
 
 def test_a_choice_shows_its_own_reason_only_and_marks_its_button():
-    box = _widget(QUESTIONS)
+    box = widget_of(QUESTIONS)
     wrong, right, *_ = _buttons(box)
     wrong.click()
     assert "Not this one." in _shown(box) and "addition" in _shown(box) and "Twice three." not in _shown(box)
@@ -117,12 +117,12 @@ def test_a_choice_shows_its_own_reason_only_and_marks_its_button():
 
 def test_a_button_shows_no_marks_that_it_cannot_render():
     options = (Option("Put *train* after `a * b * c`.", True, "So."), Option("5 * 6 * 7", False, "No."))
-    labels = [button.description for button in _buttons(_widget((Question("Where?", options),)))]
+    labels = [button.description for button in _buttons(widget_of((Question("Where?", options),)))]
     assert labels == ["○ Put train after a * b * c.", "○ 5 * 6 * 7"]
 
 
 def test_the_first_try_counts_and_later_ones_do_not():
-    box = _widget(QUESTIONS)
+    box = widget_of(QUESTIONS)
     for button in _buttons(box)[:3]:  # the first question wrong, then right; the second one right
         button.click()
     assert "2 of 2 answered, 1 right at the first try." in _shown(box)
