@@ -42,7 +42,7 @@ LICENCES = ("MIT", "Apache-2.0", "none")
 COURSE = Path(__file__).resolve().parents[1]
 _FAILS = "it does not pass its check yet"
 _SECONDS = 900
-"""So long the checks of one lab may take."""
+"""The checks of one lab may take this long."""
 
 _YOURS = "course_utils.yours"
 _MOST_OF_A_FILE = 200_000
@@ -798,7 +798,7 @@ def make(
         out: where the package goes. It must not exist, be empty, or have been made by this function.
         licence: one of ``LICENCES``.
         author: the name in the licence.
-        said: is told what is going on, line by line.
+        said: gets each line about what is going on.
 
     Returns:
         what went in, and what is missing.

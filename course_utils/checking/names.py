@@ -19,7 +19,7 @@ from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, bound_names, loc
 from course_utils.checking.outcome import Outcome
 
 MOST = 2
-"""So many names are spoken of at most."""
+"""At most this many names are reported."""
 
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     [
@@ -246,7 +246,7 @@ def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError, AttributeError):
-        return True  # it cannot be told
+        return True  # nobody can know
 
 
 def _declared_global(statement: ast.stmt) -> set[str]:

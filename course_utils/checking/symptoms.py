@@ -34,7 +34,7 @@ _LARGE = 2**18
 """Arrays with more values than that are not looked at, unless what is expected is large too."""
 
 MOST = 2
-"""So many symptoms are said at most: what is wrong, and where."""
+"""At most this many symptoms are reported."""
 
 
 def symptoms_of(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Symptom, ...]:
@@ -602,7 +602,7 @@ def _plus_an_input(pair: _Pair) -> Iterator[_Found]:
         if np.allclose(off, array, **near):
             yield (
                 "an input too often",
-                f"{{it}} is what is expected plus `{name}`: it is added once too often.",
+                f"{{it}} is what is expected plus `{name}`: it is added one time too many.",
             )
         if np.allclose(off, -array, **near):
             yield (
@@ -1115,7 +1115,7 @@ OF_SIZE = frozenset(
         *("too large", "too small", "nearly right", "zeros expected", "negative expected"),
     )
 )
-"""Symptoms that tell how large the expected values are, to whoever does not know them."""
+"""Symptoms that reveal how large the expected values are."""
 
 _VAGUE = {"too large", "too small"}
 """Symptoms that say less than almost any other."""

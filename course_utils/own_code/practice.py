@@ -138,7 +138,7 @@ def _passes(key: str, exercise: Exercise, namespace: Mapping[str, Any]) -> bool:
 
 
 def as_data(asked: Asked) -> dict[str, Any]:
-    """A question as JSON can hold it."""
+    """A question in a form that JSON has."""
     question = asked.question
     return {
         "exercise": asked.exercise,

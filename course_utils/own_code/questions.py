@@ -60,7 +60,7 @@ def ask_about(
     tried = try_changes(exercise, key, source, found, namespace, until) if found else None
     if tried is None:
         return []
-    kinds = (_breaks, _happens, _inputs, _changes_that, _shape)
+    kinds = (_breaks, _happens, _inputs, _changes_that, _shape) if _is_seen(exercise) else (_breaks,)
     asked = [each for kind in kinds for each in kind(tried, chance)]
     chance.shuffle(asked)
     return asked
@@ -82,9 +82,14 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
             )
 
         best = min(left, key=cost)
-        left.remove(best)
         taken.append(best)
+        left = [each for each in left if not _are_alike(each, best)]
     return sorted(taken, key=lambda each: each.difficulty)
+
+
+def _are_alike(one: Asked, other: Asked) -> bool:
+    """Whether two questions ask the same about the same lines: one of them is enough."""
+    return (one.exercise, one.kind, one.lines) == (other.exercise, other.kind, other.lines)
 
 
 # ---------------------------------------------------------------------------------- the kinds
@@ -119,13 +124,15 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 continue
             if any(text in right[0] for text in texts):  # the branch of that name: nothing to think about
                 continue
+            offered = right + chance.sample(wrong, min(3, len(wrong)))
+            sized = any(trial.effects[title].kind in (SHAPE, ERROR) for title in offered)
             options = [
                 Option(
-                    f"{title}{_sizes(tried, title) or '' if wanted & {SHAPE, ERROR} else ''}",
+                    f"{title}{_sizes(tried, title) or '' if sized else ''}",
                     title in right,
                     _what(trial.effects[title]),
                 )
-                for title in right + chance.sample(wrong, min(3, len(wrong)))
+                for title in offered
             ]
             yield _asked(tried, "inputs", difficulty, [trial], f"{_if(trial)} {words}", options, chance)
 
@@ -172,13 +179,13 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 
 def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
-    """After which change does a sentence no longer hold?"""
+    """After which change is a sentence no longer true?"""
     for title in dict.fromkeys(title for trial in tried.trials for title in trial.broken):
         right = [trial for trial in tried.trials if title in trial.broken]
         wrong = [trial for trial in tried.trials if title in trial.kept]
         yield from _one_of(
             tried, "breaks", MIDDLE, right, wrong, chance,
-            f"This is true of what your code returns: “{title}” After which of these changes would it no longer be true?",
+            f"This is true of your code: “{title}” After which of these changes would it no longer be true?",
             lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(trial)}",
         )  # fmt: skip
 
@@ -337,20 +344,34 @@ def _is_called_plainly(exercise: Exercise) -> bool:
     return exercise.call in (call_function, call_for_dict)
 
 
+def _is_seen(exercise: Exercise) -> bool:
+    """Whether "the result" means something to a reader: what comes back, and not much that a check has measured."""
+    return _is_called_plainly(exercise) or len(exercise.returns) <= 3
+
+
 def _is_opaque(tried: Tried, title: str) -> bool:
-    """Whether nobody can tell from a title what the input does: a model is handed over, or much of chance is summed up."""
+    """Whether nobody can tell from a title what the input does: a model, a text or records are handed over, or much of chance is summed up."""
     inputs = tried.inputs[title]
-    return any(map(callable, inputs.values())) or re.search(r"dropout_rate(=0\.| between)", title) is not None
+    return (
+        any(callable(each) or _has_text(each) for each in inputs.values())
+        or re.search(r"dropout_rate(=0\.| between)", title) is not None
+    )
 
 
 def _leans_on_another(title: str) -> bool:
     """Whether a title can be understood only beside the one before it: "the same, with biases"."""
-    return re.match(r"(the same|as before|other|another|again)\b", title) is not None
+    return re.match(r"(the same|as before|other|another|again|once more)\b", title) is not None
 
 
 def _is_one_number(tried: Tried, title: str) -> bool:
     """Whether nothing with a shape comes back."""
     return title in tried.shapes and not any(tried.shapes[title][1].values())
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(each, str | dict) or _has_text(each) for each in value)
+    return isinstance(value, dict) or (isinstance(value, str) and " " in value)
 
 
 def _is_several(title: str) -> bool:

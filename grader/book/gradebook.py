@@ -97,11 +97,13 @@ _MORE_TIME = (
         Column("late_days", Integer, nullable=False),
     )
 )
-_ROSTER = Table(  # whoever was put on the roster; nbgrader also lists everybody who has handed something in
-    "transformer_labs_roster",
-    _MARKERS.metadata,
-    Column("student", String(128), primary_key=True),
-    Column("section", String(128), nullable=False),
+_ROSTER = (
+    Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
+        "transformer_labs_roster",
+        _MARKERS.metadata,
+        Column("student", String(128), primary_key=True),
+        Column("section", String(128), nullable=False),
+    )
 )
 ANSWERS = Table(  # what people grade: a digest of the text that is there now
     "transformer_labs_answer",
@@ -806,7 +808,7 @@ class Gradebook:
 
         Args:
             points: for the exercise; None: they stay as they are.
-            reason: what the learner is told.
+            reason: what the learner reads.
             again: it may have been decided before.
 
         Raises:

@@ -267,7 +267,7 @@ def extend(
 
 
 def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
-    """The id of whoever is meant on the roster; the text as it is where there is no roster.
+    """The id of the person on the roster who is meant; the text as it is where there is no roster.
 
     Args:
         withdrawn: something is only taken back, which nobody has to be on the roster for.
@@ -519,7 +519,7 @@ def late(
     days: Annotated[
         float | None,
         typer.Option(
-            metavar="DAYS", min=0, max=3650, help="So many days after their deadline; 0: they are not late."
+            metavar="DAYS", min=0, max=3650, help="Days after their deadline; 0: they are not late."
         ),
     ] = None,
 ) -> None:

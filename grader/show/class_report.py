@@ -1,4 +1,4 @@
-"""How a class did in a lab, on one page, for whoever teaches it next week.
+"""How a class did in a lab, on one page, for the person who teaches it next week.
 
 Scores, exercise by exercise, common misconceptions, and who needs help. Everything comes from the
 gradebook, so points given by hand count as well.
@@ -80,7 +80,7 @@ class ExerciseFacts:
 
 @dataclass(frozen=True)
 class HeldMisconception:
-    """A misconception, and who holds it."""
+    """A misconception, and who has it."""
 
     exercise: str
     title: str
@@ -397,7 +397,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
 
 
 def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
-    """What to talk about first with whoever has this result: what ended the run, else the first exercise without full points, with what
+    """What to talk about first with a student who has this result: what ended the run, else the first exercise without full points, with what
     was recognised there.
     """
     state = result.marker.state if result.marker else ""

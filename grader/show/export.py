@@ -61,7 +61,7 @@ def export(
         )
     if form == "csv" and chosen:
         raise GraderError(
-            "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
+            "nbgrader's CSV file contains all labs: leave out the lab, or choose another --format."
         )
     try:
         with Gradebook.open(course) as gradebook:
@@ -190,7 +190,7 @@ def _moodle(
     people: Mapping[str, Person],
     file: Path,
 ) -> list[str]:
-    """Moodle's importer leaves alone whoever has no grade here, as who is excused, and does not read the column *Status*, as in its own worksheets."""
+    """Moodle's importer leaves alone students who have no grade here, such as those who are excused, and does not read the column *Status*, as in its own worksheets."""
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
     here = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
     scores = {student: f"{score:.2f}" for student, score in earned.items()}
