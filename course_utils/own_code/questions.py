@@ -5,6 +5,7 @@ The options of a question are of one form, so that none gives itself away, and e
 
 from __future__ import annotations
 
+import ast
 import itertools
 import random
 import re
@@ -97,7 +98,11 @@ def _are_alike(one: Asked, other: Asked) -> bool:
 
 def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """For which input would the result be different, or of another shape, or the same?"""
-    texts = re.findall(r"""["']([^"'\\]{3,})["']""", tried.source)
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(tried.source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 2
+    ]
     for trial in tried.trials:
         titles = [
             title
