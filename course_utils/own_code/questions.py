@@ -89,8 +89,14 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
 
 def _are_alike(one: Asked, other: Asked) -> bool:
-    """Whether two questions ask the same about the same lines: one of them is enough."""
-    return (one.exercise, one.kind, one.lines) == (other.exercise, other.kind, other.lines)
+    """Whether two questions ask the same about the same lines, or have the same answers to choose from: one of them is enough."""
+    if (one.exercise, one.kind) != (other.exercise, other.kind):
+        return False
+    return one.lines == other.lines or (one.kind == "inputs" and _texts(one) == _texts(other))
+
+
+def _texts(asked: Asked) -> set[str]:
+    return {option.text for option in asked.question.options}
 
 
 # ---------------------------------------------------------------------------------- the kinds

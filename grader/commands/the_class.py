@@ -256,12 +256,12 @@ def extend(
         gradebook.enter_lateness(loaded)
         deadline, known = gradebook.deadline(loaded), student in gradebook.students()
     until = (
-        f"until {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+        f"The deadline is {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC."
         if deadline
-        else "once there is a deadline"
+        else "There is no deadline yet."
     )
-    extension = f"{days:g} more day{'' if days == 1 else 's'}" if days else "no extension"
-    typer.echo(f"{student} has {extension} for {lab}: {until}.")
+    extension = f"{days:g} extra day{'' if days == 1 else 's'}" if days else "no extra days"
+    typer.echo(f"Saved: {extension} for {student} in {lab}. {until}")
     if not known:
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 

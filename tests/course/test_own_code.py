@@ -232,6 +232,10 @@ def test_a_question_can_be_answered_from_what_it_says():
 def test_two_questions_about_the_same_lines_are_not_alike():
     taken = chosen(asked_of(SHARES), 9)
     assert len({(each.exercise, each.kind, each.lines) for each in taken}) == len(taken) >= 5
+    offered = [
+        frozenset(option.text for option in each.question.options) for each in taken if each.kind == "inputs"
+    ]
+    assert len(set(offered)) == len(offered)
 
 
 def test_a_learners_own_definition_stays_as_it_is():
