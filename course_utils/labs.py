@@ -92,7 +92,7 @@ def find(slug: str) -> LabInfo | None:
 
 
 def all_labs() -> list[LabInfo]:
-    """The current folder's lab and its neighbours; the course's labs, if the current folder holds none."""
+    """The current folder's lab and its neighbours; the course's labs, if the current folder has none."""
     _, *neighbours = places = _places()
     return (neighbours or places)[0]
 

@@ -22,7 +22,7 @@ PARTS_FILE = "parts.json"
 """In the package: exercise -> module, and for each command whose code it runs."""
 
 _READ_AT_ONCE = 512
-"""So many word pieces the pretrained encoder can read."""
+"""The pretrained encoder can read at most this many word pieces."""
 
 
 class CannotAnswer(Exception):

@@ -1,8 +1,8 @@
 """How misconceptions and correct variants are written down beside a lab's solution.
 
-``solutions/NN_slug/misconceptions.py`` holds what learners get wrong: a :func:`slip` where only a few words differ from
+``solutions/NN_slug/misconceptions.py`` lists what learners get wrong: a :func:`slip` where only a few words differ from
 the reference, and a function or class decorated with :func:`misconception` where the whole approach is different.
-``variants.py`` holds correct implementations in other styles, decorated with :func:`variant`.
+``variants.py`` has correct implementations in other styles, decorated with :func:`variant`.
 """
 
 from __future__ import annotations

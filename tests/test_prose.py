@@ -1,10 +1,12 @@
 """Plain English: what learners, instructors and authors read is free of phrases that have to be read twice, and its sentences are short.
 
-A phrase on the list has a plain word in its place. Long sentences may not become more: where one is added, another goes.
+A phrase on the list has a plain word in its place, in pages and in what the code says: help, messages and docstrings. Long sentences may
+not become more: where one is added, another goes.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +22,32 @@ PHRASES = {
     r"bears?(?! in mind)": "handle, allow",
     r"as the last time": "same as last time",
     r"once too (?:rarely|often)": "left out once, added once too many times",
-    r"passed? over": "skip",
+    r"pass(?:ed|es) over": "skip",
+    r"who is (?:not )?named loses": "a reader you leave out loses",
+    r"if that is not seen by itself": "if it is not recognised",
+    r"decide[sd]? anew": "change the decision",
+    r"through the code only": "in another branch",
 }
 """Phrase -> what to say instead."""
+
+IN_CODE = {
+    r"^So (?:many|long)": "at most this many, this long",
+    r"holds? (?:more than|nothing but|names|too many|NaN|something else|requests|all labs)": "contain",
+}
+"""The same, for what only code says. The words of a page may have another sense."""
+
+NO_PROSE = ("course_utils/data/", "course_utils/models/reader.py")
+"""Texts that labs are made of, and words that belong to a story."""
+
+BOUND = {
+    *(
+        "course_utils/checking/exercise.py",
+        "course_utils/checking/outcome.py",
+        "course_utils/checking/checks.py",
+    ),
+    *("course_utils/checking/rounding.py", "course_utils/cases/reading.py", "grader/author/legal.py"),
+}
+"""Records of long runs depend on these files, word by word where a text stands after a constant: they are reworded when a run is due."""
 
 LONGEST = 30
 """Words of a sentence. A page may have a few that are longer: see :data:`LONG`."""
@@ -96,6 +121,30 @@ def test_no_phrase_has_to_be_read_twice(place):
         for phrase, instead in PHRASES.items()
         for match in re.finditer(rf"\b{phrase}\b", text)
     ]
+    assert not found, "\n".join(found)
+
+
+def _said(file: Path) -> Iterator[tuple[int, str]]:
+    """Every text in a Python file, with its line: docstrings, help, messages."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        match node:
+            case ast.Constant(value=str(text)):
+                yield node.lineno, text
+
+
+@pytest.mark.parametrize("folder", ["grader", "course_utils"])
+def test_no_text_in_the_code_has_to_be_read_twice(folder):
+    found = []
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        name = file.relative_to(ROOT).as_posix()
+        if name.startswith(NO_PROSE) or name in BOUND:
+            continue
+        found += [
+            f"{name}:{line}: {match[0]!r} ({instead})"
+            for line, text in _said(file)
+            for phrase, instead in (PHRASES | IN_CODE).items()
+            for match in re.finditer(rf"(?<!\w){phrase}\b", text)
+        ]
     assert not found, "\n".join(found)
 
 

@@ -9,7 +9,7 @@ It finds what a learner writes in good faith, and the most obvious ways around t
 ``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), but not every disguise: it does not
 follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name), and knows no methods of what code
 returns. For these there is a second witness (:mod:`course_utils.checking.witness`). Files that the code imports are
-followed if a cell writes them with ``%%writefile``, which is also how files beside the notebook are told (:func:`as_cell`).
+followed if a cell writes them with ``%%writefile``, which is also how files beside the notebook are passed on (:func:`as_cell`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _BY_NAME = (
 """If the text gets something by its name in quotes, it contains one of these words."""
 
 _MOST_FILES = 20
-"""So many modules are followed; of others, only the text is searched."""
+"""At most this many modules are followed; of others, only the text is searched."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Use:
 
 
 def as_cell(name: str, text: str) -> str:
-    """How a Python file is told among the sources: as the cell that would write it."""
+    """How a Python file is passed on among the sources: as the cell that would write it."""
     return f"%%writefile {name}\n{text}"
 
 

@@ -177,7 +177,7 @@ def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> 
 
 
 def _files_imported() -> list[str]:
-    """The learner's own files that were imported, as :func:`~course_utils.checking.bypass.find_bypass` is told of them."""
+    """The learner's own files that were imported, as :func:`~course_utils.checking.bypass.find_bypass` expects them."""
     here, found = os.getcwd(), []
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -197,7 +197,7 @@ def _given(
 ) -> Given | None:
     """What holds given a mistake in an earlier exercise of this notebook.
 
-    The earlier one is tried as it is defined now, because it may have been mended since its own check. That takes time, so
+    The earlier one is tried as it is defined now, because it may have been fixed since its own check. That takes time, so
     it is done only if these outcomes are those that follow from one of its misconceptions.
     """
     for (earlier, misconception), substituted in expected.given.items():

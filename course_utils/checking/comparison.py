@@ -159,8 +159,8 @@ def as_graded(verdict: Verdict) -> Verdict:
 def without_secrets(verdict: Verdict) -> Verdict:
     """The verdict as learners may see it where the cases have a seed that stays secret.
 
-    Whoever is told what was expected can hand in just that the next time, without the work; whoever is told that something is too
-    large can find it by halves. Which checks hold is told, and so is what a mistake that has a name does.
+    A learner who sees what was expected can hand in just that the next time, without the work; one who sees that something is too
+    large can find it by halves. Learners see which checks pass, and what a mistake that has a name does.
     """
     given = verdict.given and replace(verdict.given, checks=tuple(map(without_values, verdict.given.checks)))
     return replace(

@@ -58,7 +58,7 @@ class Expected:
 
 
 SKETCHED = 96
-"""So many values of an array are in a sketch of it."""
+"""A sketch of an array has this many of its values."""
 
 
 def sketch(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:

@@ -29,7 +29,7 @@ _IMPORT, _MODULES, _GETTER = "importlib.import_module", "sys.modules", "operator
 _TABLE = ".__dict__"  # of a module's names
 
 _MOST_STARRED = 200_000
-"""So many names are bound by ``from helpers import *`` in all."""
+"""At most this many names are bound by ``from helpers import *``, all of them together."""
 
 _LONGEST_CHAIN = 40  # steps from an expression to the name it stands for; a dotted name has a few
 

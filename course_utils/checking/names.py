@@ -20,7 +20,7 @@ from course_utils.checking.outcome import Outcome
 from course_utils.checking.scopes import bound_names, local_names
 
 MOST = 2
-"""So many names are spoken of at most."""
+"""At most this many names are reported."""
 
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     [
@@ -247,7 +247,7 @@ def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError, AttributeError):
-        return True  # it cannot be told
+        return True  # nobody can know
 
 
 def _declared_global(statement: ast.stmt) -> set[str]:

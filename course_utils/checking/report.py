@@ -21,7 +21,7 @@ _STYLE = (
 )
 
 MOST_WORDS = 120
-"""So many words of a report are open, if that is possible."""
+"""At most this many words of a report are open, if that is possible."""
 
 _LATER = "Points depend on the score that your predictions reach, which only grading can tell:"
 
@@ -31,7 +31,7 @@ class Report:
 
     What is wrong comes first: the first two kinds of difference (one, if the mistake is known), with the cases that differ in the same
     way folded; all others are one line. Checks that need an output of the right form are neither right nor wrong until there is
-    one. What holds is one line.
+    one. What passes is one line.
 
     Args:
         key: the exercise as :func:`course_utils.inputs_of` wants it; empty: nothing is said about inputs.
@@ -238,7 +238,7 @@ def _of_a_case(check: CheckResult) -> bool:
 def _sorted(
     checks: Iterable[CheckResult],
 ) -> tuple[list[list[CheckResult]], list[CheckResult], list[CheckResult]]:
-    """What fails, the cases that differ in the same way together; what needs an output of the right form; what holds."""
+    """What fails, the cases that differ in the same way together; what needs an output of the right form; what passes."""
     failing: dict[object, list[CheckResult]] = {}
     waiting, passed = [], []
     for check in checks:

@@ -173,7 +173,7 @@ def _modes() -> tuple[type, type]:
 class _Watched:
     """A Python function that says when it is called, wherever its name has been imported to.
 
-    It is given other code for that time, so nothing else becomes slower: a profiler would be told of every call there is.
+    It is given other code for that time, so nothing else becomes slower: a profiler would see every call there is.
     """
 
     def __init__(self, function: FunctionType, work: int, name: str) -> None:

@@ -234,7 +234,7 @@ def _from_csv(name: str, text: str, notes: list[str]) -> list[Record]:
         notes.append("The first line is no header, so it was taken as a row.")
     notes.append(f"Form: CSV, columns separated by {_DELIMITERS.get(delimiter, repr(delimiter))}.")
     if empty:
-        notes.append(f"{empty} empty lines were passed over.")
+        notes.append(f"{empty} empty lines were skipped.")
     records = []
     for number, cells in lines[first:]:
         if any(cell.strip() for cell in cells[len(header) :]):

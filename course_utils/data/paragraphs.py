@@ -2,7 +2,7 @@
 
 They are in three files, one entry per document: paragraphs.json to train on, paragraphs_development.json to choose
 settings on, and paragraphs_test.json to test on. Answers are marked in the text itself, ``In {1:1869} the chemist
-{2:Dmitri Mendeleev} ...``, and a question names the marks that answer it: where an answer stands is decided by whoever
+{2:Dmitri Mendeleev} ...``, and a question names the marks that answer it: where an answer stands is decided by the person who
 wrote the question, even if the same words occur in several places. A question without marks has no answer.
 """
 

@@ -1,4 +1,4 @@
-"""The classifiers of lab 07 as they come with the course, for whoever does not want to wait.
+"""The classifiers of lab 07 as they come with the course, for those who do not want to wait.
 
 They are Keras's own files of weights, rewritten in 16 bits and compressed. Keras finds weights by the names of the layers' attributes,
 so they fit every solution that has the parts that the lab asks for. ``train_weights.py`` beside lab 07's source makes them.

@@ -1,4 +1,4 @@
-"""The readers of lab 10 as they come with the course, for whoever does not want to wait.
+"""The readers of lab 10 as they come with the course, for those who do not want to wait.
 
 ``train_weights.py`` beside lab 10's source makes the files, and measures what the readers lose by being small.
 """

@@ -1,4 +1,4 @@
-"""The model of lab 09 as it comes with the course, for whoever does not want to wait.
+"""The model of lab 09 as it comes with the course, for those who do not want to wait.
 
 ``measure.py --save`` beside lab 09's source makes the file, and measures what the model loses by being small.
 """

@@ -1,4 +1,4 @@
-"""The two small decoders that lab 08 trains, as they come with the course: weights in a file, for whoever does not want to wait."""
+"""The two small decoders that lab 08 trains, as they come with the course: weights in a file, for those who do not want to wait."""
 
 from __future__ import annotations
 

@@ -79,13 +79,13 @@ def changes(source: str) -> list[Change]:
     tree = _parsed(source) if len(source) <= MAX_TEXT else None
     if tree is None or len(tree.body) != 1 or not _is_harmless(tree.body[0]):
         return []
-    lines, names = source.split("\n"), _names(tree)
+    lines, names = source.split("\n"), (_names(tree), _attributes(tree))
     found: dict[str, Change] = {}
     for spot in _spots(tree):
         node = spot.node
         if node.lineno != node.end_lineno:
             continue
-        for kind, text in _replacements(spot, lines, names):
+        for kind, text in _replacements(spot, lines, *names):
             change = _changed(tree, spot, lines, kind, text)
             if change and change.source != source:
                 found.setdefault(change.source, change)
@@ -181,8 +181,14 @@ def _is_harmless(node: ast.AST) -> bool:
 # ---------------------------------------------------------------------------------- what
 
 
-def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tuple[str, str]]:
-    """What may stand in a node's place: the kind of the change, and a text; an empty text leaves a statement out."""
+def _replacements(
+    spot: _Spot, lines: list[str], names: set[str], attributes: set[str]
+) -> Iterator[tuple[str, str]]:
+    """What may stand in a node's place: the kind of the change, and a text; an empty text leaves a statement out.
+
+    Args:
+        names, attributes: those of the definition.
+    """
 
     def text(node: ast.AST) -> str:
         return _piece(lines, node)
@@ -215,7 +221,9 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
         case ast.Name(id=name, ctx=ast.Load()) if spot.field != "func":
             yield from (("another variable", other) for other in _relatives(name, names))
         case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if isinstance(value, ast.Name):
-            yield from (("another variable", f"{text(value)}.{other}") for other in _relatives(name, names))
+            yield from (
+                ("another variable", f"{text(value)}.{other}") for other in _relatives(name, attributes)
+            )
         case ast.Slice(lower=lower, upper=upper, step=None) if (_whole(lower) is None) != (
             _whole(upper) is None
         ) and _name(getattr(spot.parent, "value", spot.parent)) != "shape":
@@ -333,11 +341,18 @@ def _changed(tree: ast.Module, spot: _Spot, lines: list[str], kind: str, text: s
 
 
 def _is_idle(spot: _Spot, meant: ast.AST) -> bool:
-    """Whether an assignment would be `x = x`."""
-    match spot.parent, meant:
-        case ast.Assign(targets=[ast.Name(id=one)]), ast.Name(id=other):
-            return one == other
-    return False
+    """Whether the change would give what nobody writes: `x = x`, `x < x`, `x - x`, `words[x:x]`."""
+    match spot.parent:
+        case ast.Assign(targets=[ast.Name(id=one)]):
+            return isinstance(meant, ast.Name) and one == meant.id
+        case ast.Compare(left=left, comparators=[right]) | ast.BinOp(left=left, right=right):
+            pass
+        case ast.Slice(lower=ast.AST() as left, upper=ast.AST() as right):
+            pass
+        case _:
+            return False
+    other = right if spot.node is left else left
+    return ast.dump(other) == ast.dump(meant)
 
 
 def _meant(spot: _Spot, text: str) -> ast.AST | None:
@@ -390,8 +405,11 @@ def _name(node: ast.AST) -> str:
 
 def _names(tree: ast.AST) -> set[str]:
     named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    named |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return named | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return named | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def _attributes(tree: ast.AST) -> set[str]:
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 def _parsed(text: str) -> ast.Module | None:

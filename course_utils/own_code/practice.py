@@ -20,10 +20,14 @@ from course_utils.checking.exercise import PUBLIC_SEED, Exercise, exercises_of
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
 from course_utils.display import QUIET, inline, publish
+from course_utils.own_code.button import Say, show_button
 from course_utils.quiz import show
 
-if TYPE_CHECKING:  # every check imports this module, and only who practises needs those
+if TYPE_CHECKING:  # every check imports this module, and those are needed only to practise
+    from ipywidgets import DOMWidget
+
     from course_utils.own_code.questions import Asked
+    from course_utils.quiz import Question
 
 QUESTIONS = 6
 _SECONDS, _EXERCISE_SECONDS = 20.0, 6.0
@@ -32,34 +36,60 @@ _ON_A_SHEET = 3
 """Exercises: the code of more would not fit beside their questions."""
 
 
-def practice(lab: str, questions: int = QUESTIONS) -> None:
+def practice(lab: str, questions: int = QUESTIONS, button: bool = False) -> None:
     """Shows questions about your own code of a lab: run it when its exercises pass. Call it again for other questions.
 
     Args:
         lab: the lab's name without its number, e.g. ``"self_attention"``.
         questions: how many at most.
+        button: whether to wait until somebody presses a button.
 
     Raises:
         LookupError: there is no such lab.
     """
+    namespace = sys._getframe(1).f_globals
+    exercises_of(lab)
+    if button:
+        show_button(
+            "Ask me about my code",
+            lambda say: _below_the_button(lab, questions, namespace, say),
+            "in the notebook, this button asks questions about the code that you wrote.",
+        )
+        return
+    asked, why_none = _questions(lab, questions, namespace)
+    if asked:
+        show(asked)
+    else:
+        publish({"text/plain": why_none, "text/html": f'<div style="{QUIET}">{inline(why_none)}</div>'})
+
+
+def _below_the_button(lab: str, questions: int, namespace: Mapping[str, Any], say: Say) -> DOMWidget | None:
+    asked, why_none = _questions(lab, questions, namespace)
+    if asked:
+        from course_utils.widgets.questions import Questions
+
+        return Questions(asked).live()
+    say(why_none)
+    return None
+
+
+def _questions(lab: str, questions: int, namespace: Mapping[str, Any]) -> tuple[list[Question], str]:
+    """Questions about a notebook's code, or a sentence that says why there are none."""
     from course_utils.own_code.questions import chosen
 
-    namespace = sys._getframe(1).f_globals
     exercises = exercises_of(lab)
     passing = {name for name, each in exercises.items() if _passes(f"{lab}.{name}", each, namespace)}
     history = namespace.get("In")
     texts = [cell for cell in history if isinstance(cell, str)] if isinstance(history, list) else []
     asked = list(questions_about(lab, namespace, texts, random.Random(), passing))
-    taken = chosen(asked, questions)
-    if not taken:
-        text = (
-            "Your exercises that pass are too short for questions like these. Solve another one, run its check, and try again."
-            if passing
-            else "None of your exercises passes yet. Solve one, run its check, and then come back to this cell."
+    if taken := chosen(asked, questions):
+        return [each.question for each in taken], ""
+    if passing:
+        return (
+            [],
+            "Your exercises that pass are too short for questions like these. Solve another one, run its check, and try again.",
         )
-        publish({"text/plain": text, "text/html": f'<div style="{QUIET}">{inline(text)}</div>'})
-        return
-    show([each.question for each in taken])
+    return [], "None of your exercises passes yet. Solve one, run its check, and then come back to this cell."
 
 
 def questions_about(
@@ -110,7 +140,7 @@ def _passes(key: str, exercise: Exercise, namespace: Mapping[str, Any]) -> bool:
 
 
 def as_data(asked: Asked) -> dict[str, Any]:
-    """A question as JSON can hold it."""
+    """A question in a form that JSON has."""
     question = asked.question
     return {
         "exercise": asked.exercise,

@@ -5,6 +5,7 @@ The options of a question are of one form, so that none gives itself away, and e
 
 from __future__ import annotations
 
+import ast
 import itertools
 import random
 import re
@@ -60,7 +61,7 @@ def ask_about(
     tried = try_changes(exercise, key, source, found, namespace, until) if found else None
     if tried is None:
         return []
-    kinds = (_breaks, _happens, _inputs, _changes_that, _shape)
+    kinds = (_breaks, _happens, _inputs, _changes_that, _shape) if _is_seen(exercise) else (_breaks,)
     asked = [each for kind in kinds for each in kind(tried, chance)]
     chance.shuffle(asked)
     return asked
@@ -82,9 +83,20 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
             )
 
         best = min(left, key=cost)
-        left.remove(best)
         taken.append(best)
+        left = [each for each in left if not _are_alike(each, best)]
     return sorted(taken, key=lambda each: each.difficulty)
+
+
+def _are_alike(one: Asked, other: Asked) -> bool:
+    """Whether two questions ask the same about the same lines, or have the same answers to choose from: one of them is enough."""
+    if (one.exercise, one.kind) != (other.exercise, other.kind):
+        return False
+    return one.lines == other.lines or (one.kind == "inputs" and _texts(one) == _texts(other))
+
+
+def _texts(asked: Asked) -> set[str]:
+    return {option.text for option in asked.question.options}
 
 
 # ---------------------------------------------------------------------------------- the kinds
@@ -92,12 +104,19 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
 def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """For which input would the result be different, or of another shape, or the same?"""
-    texts = re.findall(r"""["']([^"'\\]{3,})["']""", tried.source)
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(tried.source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 2
+    ]
     for trial in tried.trials:
         titles = [
             title
             for title, effect in trial.effects.items()
-            if len(title) <= _LONGEST and effect.kind != MIXED and not _is_opaque(tried, title)
+            if len(title) <= _LONGEST
+            and effect.kind != MIXED
+            and not _is_opaque(tried, title)
+            and not _leans_on_another(title)
         ]
         for wanted, words, difficulty in (
             ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
@@ -116,9 +135,15 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 continue
             if any(text in right[0] for text in texts):  # the branch of that name: nothing to think about
                 continue
+            offered = right + chance.sample(wrong, min(3, len(wrong)))
+            sized = any(trial.effects[title].kind in (SHAPE, ERROR) for title in offered)
             options = [
-                Option(title, title in right, _what(trial.effects[title]))
-                for title in right + chance.sample(wrong, min(3, len(wrong)))
+                Option(
+                    f"{title}{_sizes(tried, title) or '' if sized else ''}",
+                    title in right,
+                    _what(trial.effects[title]),
+                )
+                for title in offered
             ]
             yield _asked(tried, "inputs", difficulty, [trial], f"{_if(trial)} {words}", options, chance)
 
@@ -133,6 +158,8 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if effect.kind in (VALUES, SHAPE, ERROR)
             and len(title) <= _LONGEST
             and _sizes(tried, title) is not None
+            and not (effect.kind == ERROR and _is_several(title))  # which of them raises it?
+            and not _leans_on_another(title)
         ]
         if not plain:
             continue
@@ -147,6 +174,8 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             }
             right, difficulty = answers[effect.names], MIDDLE
         else:
+            if _is_one_number(tried, title):  # it has no shape to speak of
+                continue
             answers = {
                 VALUES: "The result has other values and the same shape.",
                 SHAPE: "The result has another shape.",
@@ -161,13 +190,13 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 
 def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
-    """After which change does a sentence no longer hold?"""
+    """After which change is a sentence no longer true?"""
     for title in dict.fromkeys(title for trial in tried.trials for title in trial.broken):
         right = [trial for trial in tried.trials if title in trial.broken]
         wrong = [trial for trial in tried.trials if title in trial.kept]
         yield from _one_of(
             tried, "breaks", MIDDLE, right, wrong, chance,
-            f"This is true of what your code returns: “{title}” After which of these changes would it no longer be true?",
+            f"This is true of your code: “{title}” After which of these changes would it no longer be true?",
             lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(trial)}",
         )  # fmt: skip
 
@@ -178,14 +207,14 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         title = case.title
         there = [trial for trial in tried.trials if title in trial.effects]
         sizes = _sizes(tried, title)
-        if len(title) > _LONGEST or len(there) < 3 or sizes is None:
+        if len(title) > _LONGEST or len(there) < 3 or sizes is None or _leans_on_another(title):
             continue
         for kind, words, difficulty in (
             (SAME, "would make no difference", HARD),
             (ERROR, "would raise an error", EASY),
             (SHAPE, "would give the result another shape", EASY),
         ):
-            if kind == SAME and _is_opaque(tried, title):
+            if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and _is_several(title)):
                 continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
             wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
@@ -309,21 +338,16 @@ def _named(trial: Trial) -> str:
 
 
 def _sizes(tried: Tried, title: str) -> str | None:
-    """The sizes of an input, if its title does not give them; None if they cannot be said in a few words, so that nobody could tell what
-    shape comes out.
-    """
-    if "(" in title and any(each.isdigit() for each in title):
-        return ""
-    if title not in tried.shapes:
-        return None
-    described = _described(tried.shapes[title][0])
-    first = "first " if _is_several(title) else ""
-    return f" ({first}{described})" if described else None
+    """The sizes of an input; None if they cannot be said in a few words, so that nobody could tell what shape comes out."""
+    if title in tried.shapes and (described := _described(tried.shapes[title][0])):
+        return f" ({'first ' if _is_several(title) else ''}{described})"
+    arrays = any(isinstance(value, np.ndarray) for value in tried.inputs[title].values())
+    return "" if not arrays and "(" in title and any(each.isdigit() for each in title) else None
 
 
 def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
     """Whether a title alone says enough to know what happens: errors and shapes depend on sizes."""
-    return effect.kind in (SAME, VALUES) or _sizes(tried, title) == ""
+    return effect.kind in (SAME, VALUES) or _sizes(tried, title) is not None
 
 
 def _is_called_plainly(exercise: Exercise) -> bool:
@@ -331,10 +355,34 @@ def _is_called_plainly(exercise: Exercise) -> bool:
     return exercise.call in (call_function, call_for_dict)
 
 
+def _is_seen(exercise: Exercise) -> bool:
+    """Whether "the result" means something to a reader: what comes back, and not much that a check has measured."""
+    return _is_called_plainly(exercise) or len(exercise.returns) <= 3
+
+
 def _is_opaque(tried: Tried, title: str) -> bool:
-    """Whether nobody can tell from a title what the input does: a model is handed over, or much of chance is summed up."""
+    """Whether nobody can tell from a title what the input does: a model, a text or records are handed over, or much of chance is summed up."""
     inputs = tried.inputs[title]
-    return any(map(callable, inputs.values())) or re.search(r"dropout_rate(=0\.| between)", title) is not None
+    return (
+        any(callable(each) or _has_text(each) for each in inputs.values())
+        or re.search(r"dropout_rate(=0\.| between)", title) is not None
+    )
+
+
+def _leans_on_another(title: str) -> bool:
+    """Whether a title can be understood only beside the one before it: "the same, with biases"."""
+    return re.match(r"(the same|as before|other|another|again|once more)\b", title) is not None
+
+
+def _is_one_number(tried: Tried, title: str) -> bool:
+    """Whether nothing with a shape comes back."""
+    return title in tried.shapes and not any(tried.shapes[title][1].values())
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(each, str | dict) or _has_text(each) for each in value)
+    return isinstance(value, dict) or (isinstance(value, str) and " " in value)
 
 
 def _is_several(title: str) -> bool:
@@ -367,7 +415,7 @@ def _described(inputs: Inputs) -> str:
             parts.append(f"`{name}={value:.3g}`" if isinstance(value, float) else f"`{name}={value}`")
         else:
             return ""
-    return ", ".join(parts) if 0 < len(parts) <= 5 else ""
+    return ", ".join(parts) if 0 < len(parts) <= 7 else ""
 
 
 def _likely(shape: tuple[int, ...], others: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -324,7 +324,7 @@ def _difference(own: Outcome, changed: Outcome, about: str = "") -> str:
 
 def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:
     if one.ndim == 0:
-        return f"`{name}` is `{_number(two)}` instead of `{_number(one)}`."
+        return f"`{name}` is `{_scalar(two)}` instead of `{_scalar(one)}`."
     width = one.shape[-1]
     before, after = one.reshape(-1, width).astype(float), two.reshape(-1, width).astype(float)
     with np.errstate(all="ignore"):
@@ -352,6 +352,11 @@ def _list(row: np.ndarray, kind: str, start: int) -> str:
     ]
     before, after = ("…, " if start else ""), (", …" if start + 6 < len(row) else "")
     return f"[{before}{', '.join(numbers)}{after}]"
+
+
+def _scalar(value: np.ndarray) -> str:
+    kind = value.dtype.kind
+    return str(bool(value)) if kind == "b" else str(int(value)) if kind in "iu" else _number(value)
 
 
 def _number(value: Any) -> str:

@@ -127,7 +127,7 @@ def show_drawing(width: int, height: int, parts: list[str], alt: str) -> None:
     """Shows parts as one drawing.
 
     Args:
-        alt: what the drawing shows, in one or two sentences, for whoever cannot see it.
+        alt: what the drawing shows, in one or two sentences, for readers who cannot see it.
     """
     picture = as_image(as_svg(width, height, parts, alt), alt)
     publish({"text/html": scrolling(picture, width), "text/plain": alt})

@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from course_utils import labs
+from course_utils.own_code.button import Say, show_button
 from course_utils.portfolio.folder import Refused, made_before, put
 from course_utils.portfolio.homes import COURSE, PACKAGE, may_publish
 from course_utils.portfolio.modules import write_modules
@@ -32,7 +33,7 @@ def make(
         out: where the package goes. It must not exist, be empty, or have been made by this function.
         licence: one of ``LICENCES``.
         author: the name in the licence.
-        said: is told what is going on, line by line.
+        said: gets each line about what is going on.
 
     Returns:
         what went in, and what is missing.
@@ -104,13 +105,18 @@ def main(arguments: Sequence[str]) -> int:
     except Refused as error:
         print(error, file=sys.stderr)
         return 1
-    count = sum(len(lab.exercises) for lab in work.labs)
-    print(
-        f"{given.out} has {len(work.pieces)} of {count} exercises: your own code. Its README.md says what is in it and what is missing."
-    )
-    if not may_publish():
-        print("Please do not publish it: whoever gives this course asks for that.")
+    print("\n".join(_result(work, given.out)))
     return 0
+
+
+def _result(work: Work, out: Path) -> list[str]:
+    count = sum(len(lab.exercises) for lab in work.labs)
+    lines = [
+        f"{out} has {len(work.pieces)} of {count} exercises: your own code. Its README.md says what is in it and what is missing."
+    ]
+    if not may_publish():
+        lines.append("Please do not publish it: your instructors ask for that.")
+    return lines
 
 
 def package(license: str = "none", author: str = "") -> None:
@@ -121,6 +127,29 @@ def package(license: str = "none", author: str = "") -> None:
         author: your name, for the licence.
     """
     main(["--license", license, "--author", author])
+
+
+def button() -> None:
+    """A button that makes the package, without a licence, for the end of a notebook."""
+
+    def work(say: Say) -> None:
+        out = _beside_the_labs()
+        try:
+            lines = _result(make(_notebooks(), out, said=say), out)
+        except Refused as error:
+            lines = [str(error)]
+        except OSError as error:  # in a browser without an operating system, programs cannot be started
+            lines = [
+                f"The package cannot be made here: {error}. Download your notebooks, and make it in the course's folder."
+            ]
+        for line in lines:
+            say(line)
+
+    show_button(
+        "Make a package of my code",
+        work,
+        "in the notebook, this button makes `my_transformer`, an installable package of what you have solved.",
+    )
 
 
 def _notebooks() -> Path:

@@ -19,7 +19,7 @@ from course_utils.portfolio_check import NOT_CODE
 FAILS = "it does not pass its check yet"
 
 _SECONDS = 900
-"""So long the checks of one lab may take."""
+"""The checks of one lab may take this long."""
 
 
 def keep_what_passes(work: Work, said: Callable[[str], None]) -> dict[str, Module]:

@@ -36,7 +36,7 @@ def _head(work: Work) -> list[str]:
     lines = ["# My Transformer", ""]
     if not may_publish():
         lines += [
-            "> **Please do not publish this folder.** Whoever gives this course asks for that, because it has answers to exercises "
+            "> **Please do not publish this folder.** My instructors ask for that, because it has answers to exercises "
             "that others still have before them. Keep it to yourself, or in a private repository.",
             "",
         ]

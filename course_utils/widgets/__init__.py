@@ -41,7 +41,7 @@ class Widget(ABC):
 
     @abstractmethod
     def alt(self) -> str:
-        """What the still picture shows, in a few sentences or lines: for plain text, and for whoever cannot see it."""
+        """What the still picture shows, in a few sentences or lines: for plain text, and for readers who cannot see it."""
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         """New data for what the page asks (``ask`` in shared.js), computed in the kernel.
@@ -83,7 +83,7 @@ def plain(array: np.ndarray, digits: int = 4) -> list:
     """
     array = np.asarray(array)
     if not np.isfinite(array).all():
-        raise ValueError("This array holds NaN or infinite numbers, so it cannot be drawn.")
+        raise ValueError("This array has NaN or infinite numbers, so it cannot be drawn.")
     return np.round(array, digits).tolist() if array.dtype.kind == "f" else array.tolist()
 
 

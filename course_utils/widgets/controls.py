@@ -106,8 +106,8 @@ class MissingControl(Widget):
 def find_the_control(
     key: str, head: Sequence[str], rows: Rows, experiments: Sequence[Callable[[], Rows]]
 ) -> None:
-    """Shows a claim with four possible controls; whoever chooses one sees what it gives beside the claim's numbers, and what that
-    can tell. The arguments are those of :class:`MissingControl`, and so is what is raised."""
+    """Shows a claim with four possible controls. A reader who chooses one sees what it gives beside the claim's numbers, and what that
+    shows. The arguments are those of :class:`MissingControl`, and so is what is raised."""
     MissingControl(key, head, rows, experiments).show()
 
 
@@ -116,7 +116,7 @@ def _verdict(option: Option) -> str:
 
 
 def _run(experiment: Callable[[], Rows], columns: int) -> Rows:
-    """What an experiment gives. It may call what the learner wrote, so whatever goes wrong is told in the table."""
+    """What an experiment gives. It may call what the learner wrote, so the table says what goes wrong."""
     try:
         return experiment()
     except Exception as error:

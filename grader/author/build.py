@@ -56,7 +56,7 @@ _MUTANT_SECONDS = 2.0
 """CPU time that one case of a mutant may take."""
 
 _TELLING_TOKENS = 8
-"""So many tokens a line of a misconception has at least, if it is to be a secret: prose may name a shorter mistake."""
+"""A line of a misconception is a secret if it has at least this many tokens: prose may name a shorter mistake."""
 
 _HINT = re.compile(r"<details>\s*<summary>Hint\b[ \d]*:?(.*?)</summary>(.*?)</details>\n*", re.DOTALL)
 
@@ -321,8 +321,8 @@ def point_faults(lab: Lab, expected: dict[str, Expected]) -> list[str]:
             if not any(left):
                 break
         faults += [
-            f"{key}: nothing fails the check {check.title!r}: no misconception, and no small mistake in the reference. So its points would be "
-            "earned by whoever has an output of the right form. Write down the misconception that it is there to find, or delete it."
+            f"{key}: nothing fails the check {check.title!r}: no misconception, and no small mistake in the reference. So any "
+            "output of the right form would earn its points. Write down the misconception that it is there to find, or delete it."
             for check, is_left in zip(checks_of(exercise, each.reference, each), left, strict=True)
             if is_left
         ]

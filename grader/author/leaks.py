@@ -24,7 +24,7 @@ from urllib.parse import unquote
 _ARRAY = b"\x93NUMPY"
 _ARCHIVES = (b"PK\3\4", b"\x1f\x8b")
 _UNPACKED = 2**26
-"""So many bytes of a packed file are looked at."""
+"""At most this many bytes of a packed file are looked at."""
 _NESTED = 3
 _KEPT = 2**16
 """A file of at most so many bytes is read once, however many bundles it is in."""
@@ -111,7 +111,7 @@ def _read_again(data: bytes) -> list[tuple[str, str, frozenset[str]]]:
 
 
 def _texts(data: bytes, nested: int = 0) -> Iterator[tuple[str, str]]:
-    """All that a content may say to whoever opens it, as it is written and squeezed."""
+    """All that a reader may find in a content, as it is written and squeezed."""
     if data.startswith(_ARRAY):
         header, _, data = data.partition(b"\n")
         if not any(kind in header for kind in (b"u1", b"i1", b"S", b"U", b"O")):

@@ -20,6 +20,7 @@ from grader.author.training import promises
 from grader.book.rubric import questions
 from grader.core_path import END, pieces
 from grader.errors import place_of
+from grader.reference.built_parts import CLOSING_HEADING, policy_sentence
 from grader.reference.lab import (
     HIDDEN,
     REGION,
@@ -232,14 +233,19 @@ def _names(cell: NotebookNode) -> tuple[set[str], set[str]]:
 
 def _words(cells: Sequence[NotebookNode], quiz: Path | None = None) -> int:
     """How many words a learner reads who opens no hint: texts without the addresses of links, given code that is not folded, and a quiz.
-    (The docstring of a stub is read while the exercise is solved.)
+    (The docstring of a stub is read while the exercise is solved. What the build adds to every lab is read once.)
     """
     texts = [
-        cell.source
+        cell.source.replace(policy_sentence(), "")
         for cell in cells
         if not (
-            cell.cell_type == "code"
-            and (nbgrader_of(cell).get("grade_id") or cell.metadata.get("jupyter", {}).get("source_hidden"))
+            cell.source.startswith(CLOSING_HEADING)
+            or (
+                cell.cell_type == "code"
+                and (
+                    nbgrader_of(cell).get("grade_id") or cell.metadata.get("jupyter", {}).get("source_hidden")
+                )
+            )
         )
     ]
     texts += [quiz.read_text("utf-8")] if quiz and quiz.exists() else []

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from grader.course import CourseError
 from grader.imports import code_of, data_of, imported, reached
-from grader.reference.lab import GO_ON_CELL, SETTINGS, Lab, checked_exercise, line_of
+from grader.reference.lab import SETTINGS, Lab, checked_exercise, line_of
 
 FILE_NAME = "training.json"
 
@@ -153,16 +153,15 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 
 
 def fingerprint(lab: Lab) -> str:
-    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks and pictures, and without
-    the cell that brings a session back (it does nothing where a solved notebook is run as a whole), the code and data of the course
-    that it imports, and the locked versions of the packages that these import. Comments, docstrings and layout do not count.
+    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks and pictures, the
+    code and data of the course that it imports, and the locked versions of the packages that these import. Comments, docstrings, layout
+    and the cells that the build adds do not count.
     """
     cells = [
         cell.source
-        for cell in lab.source().cells
+        for cell in lab.as_written().cells
         if cell.cell_type == "code"
         and checked_exercise(cell) is None
-        and cell.id != GO_ON_CELL
         and not (PICTURE_TAG in cell.metadata.get("tags", []) and only_draws(cell.source))
     ]
     modules = {name for cell in cells for name in imported(cell)}

@@ -20,7 +20,7 @@ from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
 
 NEWEST = 10
-"""So many of the newest are kept; of older ones, one for each time that their age doubles, in minutes."""
+"""This many of the newest are kept; of older ones, one for each time that their age doubles, in minutes."""
 MOST_BYTES = 500_000_000
 """All together; the newest two are kept, however large."""
 LARGE = 10_000_000
@@ -129,7 +129,7 @@ def see_that_no_other_s_changes_are_undone(course: Course) -> None:
         with reading(course.gradebook) as db:
             now, pages = _number_and_pages(db.serialize())  # as SQLite sees it, at one moment
     except sqlite3.Error:
-        return  # it is told when it is opened
+        return  # opening it says so
     if now > number:  # somebody has just written to it
         return
     if pages == _number_and_pages(copy.file.read_bytes())[1]:

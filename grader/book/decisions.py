@@ -56,7 +56,7 @@ class Decisions(Deadlines):
 
         Args:
             points: for the exercise; None: they stay as they are.
-            reason: what the learner is told.
+            reason: what the learner reads.
             again: it may have been decided before.
 
         Raises:

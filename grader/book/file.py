@@ -123,7 +123,7 @@ def unusable(course: Course, reason: str, file: Path | None = None) -> CourseErr
             "given by hand since the backup are lost."
         )
     causes = {
-        "locked": "Another program holds it: close that program (formgrader, another grader, a database viewer)",
+        "locked": "Another program is using it: close that program (formgrader, another grader, a database viewer)",
         "readonly": f"Make the file and the folder {course.grading} writable",
         "full": "The disk is full: free some space",
     }

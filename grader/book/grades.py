@@ -81,7 +81,7 @@ class Final:
 
 
 def final(labs: Sequence[InLab], rules: Rules) -> Final:
-    """The final grade of whoever did so in these labs."""
+    """The final grade of a student with these results."""
     of_lab = {each.lab: each for each in labs}
     weights: dict[str, Fraction] = {}
     left_out: set[str] = set()

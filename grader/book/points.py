@@ -16,7 +16,7 @@ from grader.reference.lab import nbgrader_of
 
 @dataclass(frozen=True)
 class Points:
-    """What the gradebook is told about one submission.
+    """What the gradebook records of one submission.
 
     Attributes:
         of_cells: grade_id -> the cell's automatic points; None where a human has to give them.

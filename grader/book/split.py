@@ -43,7 +43,7 @@ def first_readers(
         kept: page -> reader, as it was given out before. It stays, unless the reader is not among the readers any more.
         newcomers: readers who were not there before: they get some that others have not begun, so that all have as many.
         by_section: a section goes to as few readers as an even split allows.
-        begun: pages that stay with whoever has them, in any case.
+        begun: pages that stay with their reader in any case.
         second: page -> who reads it a second time, and so cannot be its first reader.
     """
     second = second or {}
@@ -177,7 +177,7 @@ def _least(load: Mapping[str, int], among: Collection[str]) -> str | None:
 
 
 def _give(found: dict[str, str], load: Counter[str], item: Item, other: Mapping[str, str]) -> None:
-    """Gives an item to whoever has least, but not to the one who reads it in the other role. With nobody else it stays open."""
+    """Gives an item to the reader who has the fewest, but not to the one who reads it in the other role. With nobody else it stays open."""
     if reader := _least(load, [each for each in load if each != other.get(item.page)]):
         found[item.page] = reader
         load[reader] += 1

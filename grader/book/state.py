@@ -135,7 +135,7 @@ def is_there(course: Course) -> bool:
 def see_that_it_is_the_same(course: Course) -> None:
     """
     Raises:
-        CourseError: the gradebook is not what came of the one that was last used, or is none.
+        CourseError: the gradebook did not come from the one that was last used, or the file is not a gradebook.
         sqlite3.Error: it cannot be read.
     """
     if not is_there(course):

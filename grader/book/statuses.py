@@ -122,7 +122,7 @@ def understood(text: str) -> tuple[Kind, str]:
     """What somebody means who types a status: its kind, and how much.
 
     Raises:
-        GraderError: it is none, or the number is missing, too much, or too large to be meant.
+        GraderError: the text is not a status, or the number is missing, too much, or too large to be meant.
     """
     found = _FORM.fullmatch(" ".join(text.casefold().split()))
     if not found:

@@ -134,7 +134,7 @@ class _Page(JupyterHandler):
             yield readings
 
     def who(self) -> str:
-        """The name of whoever is logged in, if a hub vouches for it; else nothing."""
+        """The name of the user who is logged in, if a hub vouches for it; else nothing."""
         return self.current_user.username if _HUB in os.environ else ""
 
     def see_that_it_is(self, reader: str) -> None:
@@ -239,7 +239,7 @@ class _Marking(_Page):
         )
 
     def _entered(self, answer: Answer, role: str) -> dict[str, Any]:
-        """What the fields of an answer hold. A second reader's say nothing about the first reading."""
+        """What is in the fields of an answer. A second reader's say nothing about the first reading."""
         if self.request.method == "POST":
             return {
                 "points": self.get_body_argument(f"points-{answer.cell}", ""),

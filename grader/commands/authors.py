@@ -29,7 +29,7 @@ def new(
 
     folder = new_lab(Course.find(), name)
     typer.echo(
-        f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
+        f"{folder} has a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
     )
 
 

@@ -35,21 +35,21 @@ def queue(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Give submissions out to these, as in ana,ben; who is not named loses what is not begun.",
+            help="Share the submissions among these readers, e.g. ana,ben. A reader you leave out loses what is not begun.",
         ),
     ] = None,
     by_section: Annotated[
         bool | None,
         typer.Option(
             "--by-section/--no-by-section",
-            help="Each section to as few readers as possible. Default: as the last time.",
+            help="Each section to as few readers as possible. Default: same as last time.",
         ),
     ] = None,
     second: Annotated[
         str | None,
         typer.Option(
             metavar="PERCENT",
-            help="Have so many read by a second reader, too, e.g. 10%. Default: as the last time.",
+            help="Share that a second reader also grades, e.g. 10%. Default: same as last time.",
         ),
     ] = None,
     reader: Annotated[str | None, typer.Option(metavar="NAME", help="Show what this reader has.")] = None,
@@ -204,9 +204,7 @@ class _ListUnlessNamed(Group):
         return super().parse_args(ctx, args)
 
 
-requests_app = Commands(
-    cls=_ListUnlessNamed, help="Learners' requests to look again at how an exercise was judged."
-)
+requests_app = Commands(cls=_ListUnlessNamed, help="Regrade requests: list, read, decide.")
 app.add_typer(requests_app, name="requests")
 
 
@@ -283,12 +281,12 @@ def requests_show(
 @requests_app.command("decide")
 def requests_decide(
     number: Annotated[int, typer.Argument(metavar="NO", help="Number in the list.")],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="What the learner is told.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="What the learner reads.")],
     points: Annotated[
         float | None, typer.Option("--points", metavar="X", help="The exercise gets X points.")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="The points stay as they are.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Decide anew what was decided before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Change an earlier decision.")] = False,
 ) -> None:
     """Decide a request: record the decision and its reason, and enter the points in the gradebook.
 
@@ -306,7 +304,7 @@ def requests_decide(
     told = legible(reason).strip()
     if not told or len(told) > MAX_WORDS:
         raise GraderError(
-            f"--reason is what the learner is told: give it words, at most {MAX_WORDS:,} characters."
+            f"--reason is what the learner reads: write something, at most {MAX_WORDS:,} characters."
         )
     with Gradebook.open(Course.find()) as gradebook:
         decided = gradebook.decide(number, points, told, again)

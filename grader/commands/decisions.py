@@ -59,18 +59,18 @@ def extend(
         gradebook.enter_lateness(loaded)
         deadline, known = gradebook.deadline(loaded), student in gradebook.students()
     until = (
-        f"until {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+        f"The deadline is {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC."
         if deadline
-        else "once there is a deadline"
+        else "There is no deadline yet."
     )
-    extension = f"{days:g} more day{'' if days == 1 else 's'}" if days else "no extension"
-    typer.echo(f"{student} has {extension} for {lab}: {until}.")
+    extension = f"{days:g} extra day{'' if days == 1 else 's'}" if days else "no extra days"
+    typer.echo(f"Saved: {extension} for {student} in {lab}. {until}")
     if not known:
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 
 
 def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
-    """The id of whoever is meant on the roster; the text as it is where there is no roster.
+    """The id of the person on the roster who is meant; the text as it is where there is no roster.
 
     Args:
         withdrawn: something is only taken back, which nobody has to be on the roster for.
@@ -241,7 +241,7 @@ def late(
     days: Annotated[
         float | None,
         typer.Option(
-            metavar="DAYS", min=0, max=3650, help="So many days after their deadline; 0: they are not late."
+            metavar="DAYS", min=0, max=3650, help="Days after their deadline; 0: they are not late."
         ),
     ] = None,
 ) -> None:

@@ -126,5 +126,5 @@ def first_few(texts: Sequence[str], between: str = ", ", count: int = 10) -> str
 
 
 def described(person: Person) -> str:
-    """Somebody in a line, to be told from others of the same name."""
+    """Somebody in one line, with enough to tell apart people of the same name."""
     return f"{person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"

@@ -30,7 +30,9 @@ def viva(
     sample: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Draw so many who have handed in, from each section of the roster."
+            metavar="N",
+            min=1,
+            help="Draw this many of those who have handed in, from each section of the roster.",
         ),
     ] = None,
     section: Section = None,
@@ -80,7 +82,7 @@ def viva(
 
 
 def _id_of(roster: Roster, student: str) -> str:
-    """The id of whoever is meant: on the roster, or as the folder of their work is called.
+    """The id of the person who is meant: on the roster, or as the folder of their work is called.
 
     Raises:
         GraderError: it cannot be the name of a folder, or several people could be meant.

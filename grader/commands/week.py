@@ -98,7 +98,7 @@ def _time(text: str) -> datetime:
     that nobody knows, are not guessed about: a deadline that is wrong by hours is seen too late.
 
     Raises:
-        GraderError: it is none.
+        GraderError: the text is not a time.
     """
 
     from grader.files import time_of
@@ -134,7 +134,7 @@ def collect(
         bool,
         typer.Option(
             "--shared-account",
-            help="In the exchange, all submissions belong to one system user: do not check whose they are.",
+            help="Trust the names in the exchange, because one system user owns every submission.",
         ),
     ] = False,
     layout: Annotated[
@@ -142,7 +142,7 @@ def collect(
         typer.Option(
             "--as",
             metavar="LAYOUT",
-            help=f"What SOURCE is, if that is not seen by itself: {', '.join(names_of_layouts())}.",
+            help=f"What SOURCE is, if it is not recognised: {', '.join(names_of_layouts())}.",
         ),
     ] = "",
     yes: Annotated[
@@ -482,7 +482,7 @@ def export(
     assignment: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the assignment.")
     ] = None,
-    really: Annotated[bool, typer.Option("--send", help="Enter what differs in Canvas.")] = False,
+    really: Annotated[bool, typer.Option("--send", help="Send the grades that differ to Canvas.")] = False,
     section: Section = None,
 ) -> None:
     """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas.

@@ -89,13 +89,13 @@ def class_seed(lab: Lab) -> int:
         return seed
     except (ValueError, RecursionError) as error:
         raise CourseError(
-            f"{file}, which holds the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
+            f"{file}, which has the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
             "that back. If not, delete the file: each lab then gets a new seed, and work that is graded again may get "
             "a different grade if wrong code was right by luck."
         ) from None
     except OSError as error:
         raise CourseError(
-            f"{file}, which holds the seed of each lab's checks, cannot be used: {error.strerror}. "
+            f"{file}, which has the seed of each lab's checks, cannot be used: {error.strerror}. "
             "Make the file and its folder readable and writable."
         ) from None
 
@@ -165,7 +165,7 @@ def autograde(
         jobs: how many worker processes to use; None grades in this process, one submission after the other.
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
         again: which of the submissions that were graded before are graded again.
-        tell: is told of the second runs that are left, whenever that changes.
+        tell: gets the number of second runs that are left, whenever that changes.
 
     Raises:
         GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.

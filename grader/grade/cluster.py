@@ -4,7 +4,7 @@ What is sent to a worker: a rebuilt notebook as text, the seed, the runner, and 
 other submissions or from the gradebook is sent, and of ``solutions/`` only the references that a second run needs
 (:mod:`grader.grade.working`). What comes back is text (JSON).
 
-What is trusted: Dask unpickles what its workers send, so the workers' own processes, the scheduler, and whoever
+What is trusted: Dask unpickles what its workers send, so the workers' own processes, the scheduler, and anybody who
 can reach their ports are trusted as much as this machine. Learners' code is not trusted: on a worker it runs in the
 runner's sandbox, as it does here, and its results remain text until they are judged here.
 """

@@ -86,7 +86,7 @@ def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:
 
 
 def remarkable(lab: Lab, expected: Mapping[str, Expected], payloads: Mapping[str, Any]) -> tuple[str, ...]:
-    """What whoever teaches should know about work that is better than anybody's; learners do not see it, and no points move.
+    """What instructors should know about work that is better than anybody's; learners do not see it, and no points move.
 
     A lab's exercises.py may have ``REMARKABLE``: the name of an exercise with goals -> one more goal, which nobody is expected to reach.
     """

@@ -112,7 +112,7 @@ def _gone_on_with(begun: Mapping[str, Any], old: str, new: str) -> Merge:
 
 
 def work_of(course: Course, gradebook: Gradebook, student: str) -> list[str]:
-    """The labs that there is anything of somebody in: what was handed in, graded or given back, and points."""
+    """The labs with anything of a student: submissions, grades, feedback or points."""
     folders = {folder.name for place in _places(course) for folder in (place / student).glob("*")}
     return sorted(folders | set(gradebook.submissions_of(student)))
 

@@ -25,7 +25,7 @@ from grader.reference.follow import defined_in, names_in
 from grader.reference.lab import Lab, checked_exercise, copy_of, is_solution, nbgrader_of, runs_in_grading
 from grader.run.states import ONE_AT_A_TIME, STOPPED, Executed
 
-_FAILS = "This does not hold, even with a working {names}."
+_FAILS = "This fails, even with a working {names}."
 
 _PUT = """\
 def __working__(texts, others, here):

@@ -32,7 +32,7 @@ _WITHOUT_RESULTS = (
 )
 _IN_COLAB = " Or [open it in Colab]({link}), where you need nothing but a browser."
 _IN_LITE = ' Or <a href="{link}">try it here</a>: Python runs in your browser, and nothing is installed.'
-_NO_PREDICTION = "<div>You made no prediction.</div>"  # true of the run, but not of whoever reads the page
+_NO_PREDICTION = "<div>You made no prediction.</div>"  # true of the run, but not of the page's readers
 _STILL = "In the notebook this answers you. Here you see how it begins."
 
 

@@ -62,10 +62,10 @@ def build_site(
 
     Raises:
         CourseError: a lab is unknown or fails, a link leads nowhere, a page shows part of a solution, or the folder
-            holds something else.
+            contains something else.
     """
     if out.is_dir() and any(out.iterdir()) and not (out / ".buildinfo").is_file():
-        raise CourseError(f"{out} holds something else than a site. Choose another folder with --out.")
+        raise CourseError(f"{out} contains something other than a site. Choose another folder with --out.")
     labs = [Lab.load(course, name) for name in course.labs()]
     for name in run:
         Lab.load(course, name)

@@ -21,7 +21,7 @@ from grader.people.students import folded, student_id
 from grader.people.tables import cell_name, read_table, tidy
 
 _MAX_FAULTS = 10
-"""So many faults of a file are named at once."""
+"""At most this many faults of a file are named at once."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ClassList:
 
 @dataclass(frozen=True)
 class Joined:
-    """A class list, with whoever is on the roster under the roster's id.
+    """A class list, in which people on the roster have the roster's id.
 
     Attributes:
         known_as: id in the list -> another id that this person has on the roster, and keeps.
@@ -98,7 +98,7 @@ class Change:
 _KEYS = "“id”, “username”, “id number” or “email”"
 _SIGNS_OF_CANVAS = ({"sis login id"}, {"sis user id"}, {"student", "id", "section"})
 _LOOKED_AT = 30
-"""So many rows may stand above the headings."""
+"""At most this many rows may stand above the headings."""
 
 
 @cache
@@ -236,7 +236,7 @@ class _Sheet:
         return {self.columns[name] for name in names if name in self.columns}
 
     def people(self) -> tuple[list[Person], dict[str, list[str]], list[str]]:
-        """The students; role -> names of those who are none; and what is wrong, with its line."""
+        """The students; role -> names of people who are not students; and what is wrong, with its line."""
         people: list[Person] = []
         others: dict[str, list[str]] = {}
         faults: list[str] = []
@@ -546,7 +546,7 @@ class NotSure(Exception):
 
 
 class Roster:
-    """Finds people by what an LMS, a system, or whoever named a file calls them. An empty one finds nobody.
+    """Finds people by what an LMS, a system, or the name of a file calls them. An empty one finds nobody.
 
     There is this one way for all ways in: folders, archives, the exchange, requests, and what an instructor types.
     """

@@ -28,7 +28,7 @@ MAX_CHARACTERS = MAX_PARSED - 1_000
 """Of each, so that the whole file is shown to people and searched for what an exercise must not call."""
 MAX_CHARACTERS_ALL = 60_000
 MAX_NAMED = 30
-"""So many other files are named one by one."""
+"""At most this many other files are named one by one."""
 NOT_TAKEN = "not-taken.txt"
 """In a submission's folder: what else was handed in, and why ``grader collect`` left it, a file on each line."""
 
@@ -90,7 +90,7 @@ def _names(code: str, module: str) -> bool:
 
 def sort_out(lab: Lab, files: Iterable[tuple[tuple[str, ...], Callable[[], bytes]]]) -> Beside:
     """Which files can run with a notebook of the lab. What comes with the lab, and what editors and operating systems leave behind,
-    is passed over.
+    is skipped.
 
     Args:
         files: the path of each from the notebook's folder, and how to get its content (which raises Unreadable). Of several

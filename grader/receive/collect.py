@@ -65,10 +65,10 @@ class Collected:
 
 
 _FAULTS_TOLD = 3
-"""So many files of a student's that are named like requests and are none are told with the reason."""
+"""For at most this many files that look like requests but are not, the reason is listed."""
 
 Confirm = Callable[[str, Sequence[str]], None]
-"""Is told what a source is taken for, and what makes that doubtful. It raises :class:`GraderError` to stop before anything is collected."""
+"""Gets what a source is taken for, and what makes that doubtful. It raises :class:`GraderError` to stop before anything is collected."""
 
 
 def when_sure(said: str, doubts: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def collect(
         shared_account: all submissions in the exchange belong to one user of the system, so that their owner says
             nothing about who handed them in.
         ask: is asked where several people on the roster may be meant. None: such work is refused.
-        confirm: is told what the source is taken for, before anything is collected.
+        confirm: gets what the source is taken for, before anything is collected.
         layout: the name of the source's layout; empty: its names say which one it is.
         zone: of the times in the platform's names. None: it is not known, so that they only tell attempts apart.
 
@@ -126,7 +126,7 @@ def collect(
         alone = not rows and any(map(is_request, offers))
     if alone:
         raise GraderError(
-            f"{source} holds requests to look again, but no submission of {lab.name}. Run grader requests add {quote(str(source))}"
+            f"{source} contains regrade requests, but no submission of {lab.name}. Run grader requests add {quote(str(source))}"
         )
     if not rows:
         raise GraderError(
@@ -174,7 +174,7 @@ def _recognised(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a source holds.
+    """What a source contains.
 
     Attributes:
         files: those of which it is known whose they are.
@@ -323,7 +323,7 @@ def _collect_one(
 
 
 def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Offer, Asked], list[str]]:
-    """The requests among a student's files, and what is wrong with those that are none."""
+    """The requests among a student's files, and what is wrong with files that look like one."""
     asked: dict[Offer, Asked] = {}
     faults: dict[str, None] = {}
     for file in itertools.islice((file for file in files if is_request(file.offer)), MAX_REQUESTS):

@@ -26,7 +26,7 @@ from grader.receive.sources import Offer, listed, refusing, user_name
 from grader.reference.lab import Lab
 
 _LOOKED_INTO = 20
-"""So many of a student's submissions, the newest, are looked into for requests to look again."""
+"""This many of a student's submissions, the newest, are searched for regrade requests."""
 
 
 def in_exchange(lab: Lab, shared_account: bool, asks: Callable[[Offer], bool]) -> list[Offer]:

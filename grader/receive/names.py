@@ -46,7 +46,7 @@ class File:
         source: the part of the archive that says that it is this student's.
         number: the student's number on the platform that packed the archive.
         canvas, moodle_number: the same number if that was Canvas, or Moodle. Moodle's has to be stored, because it is not in the id.
-        called: what the platform, or whoever named the file, calls the student; empty where only an id is given.
+        called: what the platform, or the file's name, calls the student; empty where only an id is given.
         login: an id, a user's name or an e-mail address; empty where only a name is given.
         late: who marks it as late, without saying by how much; empty if nobody does.
         receipt: whether the platform itself wrote it, to say that somebody handed in something.

@@ -66,7 +66,7 @@ def read_submission(source: bytes | Path) -> ReadResult:
             raise Unreadable("The notebook has no cells.")
         if (size := sum(len(cell.text) for cell in cells)) > MAX_TEXT:
             raise Unreadable(
-                f"The cells hold {size / 1e6:.0f} million characters of text; more than {MAX_TEXT // 10**6} million "
+                f"The cells contain {size / 1e6:.0f} million characters of text; more than {MAX_TEXT // 10**6} million "
                 "are not graded. Take pasted data and images out and try again."
             )
     except Unreadable as error:
@@ -100,7 +100,7 @@ _OTHER_FORMATS = {
 def _decoded(data: bytes, notes: _Notes) -> str:
     if data and not data.strip(b"\0"):
         raise Unreadable(
-            "The file holds nothing but zero bytes: it was damaged while it was saved or copied. Save the notebook "
+            "The file contains nothing but zero bytes: it was damaged while it was saved or copied. Save the notebook "
             "again and hand in the new file."
         )
     for start, message in _OTHER_FORMATS.items():

@@ -1,5 +1,5 @@
 """What a source is taken for before anything is collected: who packed it, whether a folder around everything is a student's, and whether
-that is certain. One layout holds for a whole source, because single names are chosen by learners.
+that is certain. One layout is used for a whole source, because single names are chosen by learners.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.receive.sources import Offer, is_zip, leads_out
 from grader.reference.lab import Lab
 
 _LEVELS = 4
-"""So many folders around everything are looked through."""
+"""At most this many folders around everything are looked through."""
 _MANY = 3
 """Fewer people than this are too few to say that their names look odd."""
 _CLASS = re.compile(
@@ -143,7 +143,7 @@ class _Source:
         if shares[best] < 1 or any(self._found(_bare(name, self.lab)) is not None for name in names):
             return None
         doubt = (
-            f"Each of {len(names)} folders or archives, e.g. {printable(names[0])!r}, holds names as {best.name} gives them. If these are students, "
+            f"Each of {len(names)} folders or archives, e.g. {printable(names[0])!r}, contains names as {best.name} gives them. If these are students, "
             f"add --as {STUDENTS}"
         )
         return Recognised(best, inside.offers, (doubt,))

@@ -28,7 +28,7 @@ from grader.reference.lab import Lab
 MAX_FILE = 64 * 2**10
 """The most bytes of a request's file."""
 MAX_WORDS = 5_000
-"""So many characters of what a learner says are kept."""
+"""At most this many characters of what a learner says are kept."""
 
 _NAMED = re.compile(r"(?:^|[_\W])regrade(?!.*\.ipynb(?:\.txt|\.json)?\Z)", re.IGNORECASE | re.DOTALL)
 _FIELD = re.compile(r"[\s>*#]*(lab|exercise|submission)\s*:\s*(.*)", re.IGNORECASE)
@@ -129,7 +129,7 @@ class Desk:
         return Asked(code[0].lower(), found.student, found.lab, cell, words, offer.shown, when)
 
     def accepts(self, lab: Lab, offer: Offer) -> bool:
-        """Whether a file is a request about a lab that whoever handed it in may make."""
+        """Whether a file is a request about a lab that the person who handed it in may make."""
         try:
             return is_request(offer) and self.read(offer, offer.student).lab == lab.name
         except Unreadable:
@@ -170,7 +170,7 @@ class Desk:
         return roster_of(self.course)
 
     def _now(self, student: str) -> str:
-        """The id on the roster of whoever handed in something."""
+        """The id on the roster of the person who handed in something."""
         try:
             person = self._roster.find(student, student)
         except NotSure:

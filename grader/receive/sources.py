@@ -1,4 +1,4 @@
-"""What a folder or a zip holds: the path of each file, and how to get its content.
+"""What a folder or a zip contains: the path of each file, and how to get its content.
 
 No link is followed, and nothing is unpacked without a limit. A path in a source only says whose a file is; nothing is ever
 written to that path. Each file is handled on its own, so one that is damaged or hostile does not stop the others.
@@ -107,7 +107,7 @@ def in_folder(root: Path) -> list[Offer]:
     """All files in a folder and below it.
 
     Raises:
-        GraderError: it cannot be read, or holds more than a class can have handed in.
+        GraderError: it cannot be read, or contains more than a class can have handed in.
     """
     try:
         with opened_folder(root) as folder:
@@ -127,14 +127,14 @@ def listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None
 
     Raises:
         OSError: it cannot be read.
-        GraderError: it holds more than a class can have handed in.
+        GraderError: it contains more than a class can have handed in.
     """
     offers = []
     for parts, found in _walk(folder, ()):
         offers.append(Offer((*top, *parts), _reading(root, (*top, *parts), found, owner)))
         if len(offers) > MAX_ENTRIES:
             where = root.joinpath(*top)
-            raise GraderError(f"{where} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
+            raise GraderError(f"{where} contains more than {MAX_ENTRIES} files. Is it the folder you meant?")
     return [offer for offer in offers if not _is_slip(offer.parts[len(top) :])]
 
 
@@ -282,7 +282,7 @@ def _inside(offer: Offer, budget: _Budget, most: int, levels: int) -> list[Offer
     except Unreadable as error:
         return [replace(offer, read=refusing(f"{printable(offer.name)} cannot be opened. {error}"))]
     if len(names) > most:
-        why = f"{printable(offer.name)} holds too many files. Hand in the notebook itself."
+        why = f"{printable(offer.name)} contains too many files. Hand in the notebook itself."
         return [replace(offer, read=refusing(why))]
     found = []
     for number, parts in enumerate(names):

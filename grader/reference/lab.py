@@ -30,6 +30,7 @@ from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.core_path import mark, pieces
 from grader.course import Course, CourseError
 from grader.errors import place_of
+from grader.reference.built_parts import add_parts
 
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
@@ -308,19 +309,24 @@ class Lab:
         text = re.sub(r"^(minutes = .*\n)", rf"\1measured_seconds = {seconds}\n", text, flags=re.MULTILINE)
         file.write_text(text, "utf-8")
 
-    def source(self) -> NotebookNode:
-        """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+    def as_written(self) -> NotebookNode:
+        """A fresh copy of the notebook as its author wrote it, with solutions and without what the build adds."""
         import jupytext  # half a second, and few commands read a source
 
-        path = self.folder / f"{self.name}.py"
-        notebook = jupytext.read(path)
+        notebook = jupytext.read(self.folder / f"{self.name}.py")
         notebook.metadata.pop("jupytext", None)
         notebook.nbformat_minor = 5
+        return notebook
+
+    def source(self) -> NotebookNode:
+        """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+        notebook = self.as_written()
         seen: dict[str, int] = {}
         heading = ""
         if self.seconds is not None:
             notebook.cells[0].source = notebook.cells[0].source.replace(SECONDS, str(self.seconds))
         self._link(notebook)
+        add_parts(notebook, self.slug, [SKIP_TAG])
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and (found := re.search(r"^#+ (.+)", cell.source, re.MULTILINE)):
                 heading = re.sub(r"[^a-z0-9]+", "-", found.group(1).lower()).strip("-")[:40]
@@ -351,7 +357,7 @@ class Lab:
         heading, _, rest = first.source.partition("\n")
         first.source = f"{heading}\n\n{top}\n{rest}"
         if last.cell_type == "markdown":
-            last.source += f"\n\n{end}\n\n{_PACKAGE}"
+            last.source += f"\n\n{end}"
 
     def link_again(self) -> bool:
         """Writes into the release which labs are before and after it now, and changes nothing else of it. Returns whether that was another
@@ -480,12 +486,6 @@ from course_utils.continue_here import continue_here
 
 continue_here("{slug}")"""
 """The cell that every lab has below its first text."""
-
-_PACKAGE = (
-    "What you have solved can become a package of your own: save this notebook, and run `from course_utils import portfolio; "
-    "portfolio.package()` in a cell."
-)
-"""The last line of every lab."""
 
 _LINKS = tuple(
     re.compile(rf"^{begin}\(\.\./{re.escape(START_PAGE)}\).*$", re.MULTILINE)

@@ -106,7 +106,7 @@ class Canvas:
     def __init__(self, url: str, token: str, course: int, assignment: int) -> None:
         """
         Raises:
-            GraderError: the address would send the token unencrypted, or is none.
+            GraderError: the address is not a valid URL, or not HTTPS.
         """
         try:
             parts = urlsplit(url)
@@ -205,7 +205,7 @@ class Canvas:
     def _entry(self, said: object) -> tuple[str, Entry]:
         """Whose submission this is, and what is said about it."""
         if not isinstance(said, dict):
-            raise self._strange("one of the submissions is none")
+            raise self._strange("one of the submissions is not an object")
         if said.get("user_id") is None and "anonymous_id" in said:
             raise GraderError(
                 f"{self.address} does not say whose the submissions are, because the assignment is graded anonymously. Show the names there, then run the same command again."
@@ -287,7 +287,7 @@ class Canvas:
         raise GraderError(f"{self.address} refuses: {why}.")
 
     def _in_time(self, method: str, url: str, form: Mapping[str, str] | None) -> _Answer:
-        """Makes a request, in a thread: whoever sends one byte a minute is never late by a timeout of `requests`."""
+        """Makes a request, in a thread: a server that sends one byte a minute is never late by a timeout of `requests`."""
         results: SimpleQueue[_Answer | GraderError] = SimpleQueue()
 
         def ask() -> None:
@@ -347,7 +347,7 @@ def _refuse(constant: str) -> None:
 def differences(
     lab: Lab, canvas: Canvas, among: Collection[str] | None = None
 ) -> tuple[list[Difference], list[str]]:
-    """What Canvas would have to be told about a lab, sorted by student, and notes about whoever is left out.
+    """What Canvas does not have right about a lab, sorted by student, and notes about those who are left out.
 
     Args:
         among: only these students; None: everybody.

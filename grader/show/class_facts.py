@@ -66,7 +66,7 @@ class ExerciseFacts:
 
 @dataclass(frozen=True)
 class HeldMisconception:
-    """A misconception, and who holds it."""
+    """A misconception, and who has it."""
 
     exercise: str
     title: str
@@ -304,7 +304,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
 
 
 def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
-    """What to talk about first with whoever has this result: what ended the run, else the first exercise without full points, with what
+    """What to talk about first with a student who has this result: what ended the run, else the first exercise without full points, with what
     was recognised there.
     """
     state = result.marker.state if result.marker else ""

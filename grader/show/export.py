@@ -115,7 +115,7 @@ def _see_that_it_fits(form: str, labs: int) -> None:
         )
     if form == "csv" and labs:
         raise GraderError(
-            "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
+            "nbgrader's CSV file contains all labs: leave out the lab, or choose another --format."
         )
 
 

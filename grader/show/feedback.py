@@ -41,12 +41,12 @@ from grader.show.feedback_page import as_html
 PAGE_SECONDS = 120
 """A process that works longer than this on one page is given up."""
 _FEW = 8
-"""So many pages are made sooner than other processes are started."""
+"""Up to this many pages are made sooner than other processes are started."""
 _DRAWN_BY = ("jinja2", "matplotlib", "mistune", "nbconvert", "pygments")
 _BESIDE = (TIMESTAMP, SECRET)  # what nbgrader's exchange needs to return a page
 
 Watch = Callable[[Iterable[str], int], Iterable[str]]
-"""Passes on the students whose pages are made, as they are made; is told how many there will be."""
+"""Passes on the students whose pages are made, as they are made; gets how many there will be."""
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ def _opened_notes(lab: Lab) -> Iterator[IO[str]]:
 
 
 def _read(file: IO[str]) -> dict[str, _Note]:
-    """The notes by student, the last one of each. What is not a note (a line cut short when the power failed) is passed over.
+    """The notes by student, the last one of each. What is not a note (a line cut short when the power failed) is skipped.
     The file is then written anew, so that it does not grow with every change.
     """
     file.seek(0)

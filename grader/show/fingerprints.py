@@ -18,7 +18,7 @@ from grader.receive.rebuild import MAX_PARSED, names_defined
 SIZE, WINDOW = 12, 5
 """Tokens in a hash; hashes in a window. A line of NumPy is some ten to twenty tokens."""
 MAX_TRIES = 10
-"""So many lines that do not parse are left out of a cell."""
+"""At most this many lines that do not parse are left out of a cell."""
 
 Token = tuple[str, int]
 """A word, and the line (from 1) that it comes from."""

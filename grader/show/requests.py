@@ -1,4 +1,4 @@
-"""Learners' requests to look again, for whoever decides them: the list, and one with everything that is needed to decide it."""
+"""Learners' requests to look again, for the person who decides them: the list, and one with everything that is needed to decide it."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def write_research(
     write_csv(dictionary, [("column", "meaning"), *COLUMNS.items()])
     return [
         f"The data dictionary is {dictionary.resolve()}.",
-        "Names are gone, and points stay: whoever knows somebody's points can find the rows. Treat the file as your rules for research say.",
+        "Names are gone, and points stay: anyone who knows a person's points can find the rows. Treat the file as your rules for research say.",
     ]
 
 

@@ -37,9 +37,10 @@ COMMON_SHARE, COMMON_FROM, COMMON_TO = 0.1, 4, 20
 """What more than this share of the class have in common is left out; but never what only ``COMMON_FROM`` have, and always what more than
 ``COMMON_TO`` have: so the work grows with the class and not with its square."""
 MIN_SHARED, MIN_ALIKE = 8, 0.4
-"""A pair is shown from so many shared fingerprints on, if they are this share of the smaller submission's; or with an identical wrong result."""
+"""A pair is shown if it shares at least MIN_SHARED fingerprints and these are at least MIN_ALIKE of the smaller submission's, or if both have the same
+wrong result."""
 WRONG_COUNTS = 30
-"""An identical wrong result counts as much as so many fingerprints that are as rare."""
+"""An identical wrong result counts as much as this many fingerprints that are as rare."""
 SHOWN = 60
 """Pairs on the page; the table has all."""
 OTHER = "added cells"

@@ -72,7 +72,7 @@ def standings(
     students: Iterable[str],
     marks: Mapping[str, Marks] | None = None,
 ) -> dict[str, Standing]:
-    """Student -> how each stands in a lab: of these students, and of whoever else there is a result, work or a decision of.
+    """Student -> how each stands in a lab: of these students, and of all others with a result, work or a decision.
 
     Args:
         marks: student -> what was decided about this student in the lab.

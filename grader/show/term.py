@@ -121,11 +121,11 @@ class Lasting:
 
     Attributes:
         labs: those in which it was held.
-        students: number of students who held it in any lab.
+        students: number of students who had it in any lab.
         met: how many of them were graded later in another lab in which it can be recognised.
-        again: how many of those held it there, too.
-        longest: the first and the last lab of whoever held it over the most labs; None if nobody held it in two.
-        held_so_long: number of students who first held it in the one and last in the other.
+        again: how many of those had it there, too.
+        longest: the first and the last lab of the student who had it over the most labs; None if nobody had it in two.
+        held_so_long: number of students who first had it in the one and last in the other.
     """
 
     title: str
@@ -345,7 +345,7 @@ def _titles(lab: Lab) -> dict[tuple[str, str], str]:
 
 
 def _held(results: Sequence[tuple[Lab, Sequence[Result]]]) -> dict[str, dict[str, set[str]]]:
-    """Title of a misconception -> lab -> who holds it there."""
+    """Title of a misconception -> lab -> who has it there."""
     held: dict[str, dict[str, set[str]]] = {}
     for lab, found in results:
         titles = _titles(lab)

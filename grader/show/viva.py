@@ -198,7 +198,7 @@ def _questions(lab: Lab, notebook: NotebookNode, student: str, runner: Runner, s
 
 
 def questions_in(printed: str) -> list[Question]:
-    """The questions that a notebook has printed; what has another form is left out, whoever printed it."""
+    """The questions that a notebook has printed; what has another form is left out."""
     for line in reversed(printed.splitlines()):
         try:
             found = json.loads(line) if len(line) <= _LONGEST else None
@@ -238,7 +238,7 @@ def _bounded(text: str) -> str:
 
 
 def _was_handed_in(question: Question, texts: Sequence[str]) -> bool:
-    """Whether every line of code that a question shows is one that was handed in: whoever runs could print anything."""
+    """Whether every line of code that a question shows is one that was handed in: the code that runs could print anything."""
     lines = {line.strip() for text in texts for line in text.splitlines()}
     return all(re.sub(r"^ *\d+  ", "", line).strip() in lines for line in question.code.splitlines())
 

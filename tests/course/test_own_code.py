@@ -14,7 +14,8 @@ from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
-from course_utils.quiz import Option, Question, _widget, as_html, as_text
+from course_utils.quiz import Option, Question, as_html, as_text
+from course_utils.widgets.questions import Questions
 
 SHARES = '''import numpy as np
 
@@ -85,6 +86,34 @@ def test_what_is_returned_is_not_just_exchanged():
     assert found == []
 
 
+def test_a_name_is_only_exchanged_for_one_that_has_a_value_there():
+    found = {
+        change.new
+        for change in changes(
+            "def f(start, spans):\n    return [s for s in spans if s.start <= start < s.end]\n"
+        )
+    }
+    assert not [new for new in found if "<= end" in new]  # `end` is only an attribute
+    assert "return [s for s in spans if s.end <= start < s.end]" in found
+
+
+def test_nothing_is_compared_with_itself_nor_cut_out_from_itself_to_itself():
+    source = (
+        "def f(x, start, end):\n    if start < end:\n        return x[start:end], end - start\n    return x\n"
+    )
+    found = {change.new for change in changes(source)}
+    for pointless in (
+        "start < start",
+        "end < end",
+        "[start:start]",
+        "[end:end]",
+        "end - end",
+        "start - start",
+    ):
+        assert not [new for new in found if pointless in new]
+    assert "if start <= end:" in found
+
+
 def test_a_definition_that_is_kept_elsewhere_is_not_changed():
     assert changes("@register\ndef f(x):\n    return x + x.max()\n") == []
 
@@ -121,7 +150,7 @@ def test_the_last_definition_counts():
 def test_answers_are_what_the_changed_code_does():
     asked = asked_of(SHARES)
     found = {each.question.text: right(each.question) for each in asked}
-    broken = "This is true of what your code returns: “Each row of the weights sums to 1.” After which of these changes would it no longer be true?"
+    broken = "This is true of your code: “Each row of the weights sums to 1.” After which of these changes would it no longer be true?"
     assert (
         "return powers" in found[broken]
         or "axis" in found[broken]
@@ -147,6 +176,67 @@ def test_code_that_fails_or_depends_on_chance_is_not_asked_about():
     assert asked_of(SHARES.replace("powers.sum(", "powers.no_sum(")) == []
     by_chance = "import itertools\nturns = itertools.count()\ndef shares(scores, mask=None):\n    return scores + next(turns)\n"
     assert asked_of(by_chance) == []
+
+
+def test_a_question_can_be_answered_from_what_it_says():
+    """What could not, when the questions of all labs were read."""
+
+    def cases(*inputs) -> tuple[Case, ...]:
+        return tuple(Case(title, lambda rng, make=make: make(rng)) for title, make in inputs)
+
+    total = Exercise(
+        name="shares",
+        returns=("total",),
+        cases=cases(
+            ("one row", lambda rng: {"x": rng.normal(size=5)}),
+            ("the same, with larger numbers", lambda rng: {"x": 9 * rng.normal(size=5)}),
+        ),
+    )
+    asked = asked_of("def shares(x):\n    return np.sum(x) - x.max() + 3 * x.min()\n", total)
+    assert asked == [] or all(
+        "shape" not in option.text for each in asked for option in each.question.options
+    )
+    assert not [each for each in asked if "the same, with" in each.question.text]  # the same as what?
+
+    rows = Exercise(
+        name="shares",
+        returns=("weights",),
+        cases=cases(
+            ("one row; then two rows", lambda rng: [{"x": rng.normal(size=size)} for size in ((3,), (2, 3))]),
+            ("three rows (3, 4)", lambda rng: {"x": rng.normal(size=(3, 4))}),
+        ),
+    )
+    asked = asked_of(
+        "def shares(x):\n    x = x - x.max()\n    return x / np.exp(x).sum(axis=-1, keepdims=True)\n", rows
+    )
+    about_several = [each for each in asked if "then two rows" in each.question.text]
+    assert about_several  # axis=-2 raises for one row only
+    assert not [each for each in about_several if "error" in right(each.question)]
+    sizes = [each for each in asked if "“three rows (3, 4)”" in each.question.text]
+    assert sizes and all(
+        "`x` of shape `(3, 4)`" in each.question.text for each in sizes if each.kind == "happens"
+    )
+
+    words = Exercise(
+        name="shares",
+        returns=("count",),
+        cases=cases(
+            ("words that are nearly equal", lambda rng: {"x": ["Bath", "bath"]}),
+            ("some words twice", lambda rng: {"x": ["a", "b", "a"]}),
+            ("three words", lambda rng: {"x": ["a", "b", "c"]}),
+        ),
+    )
+    asked = asked_of("def shares(x):\n    kinds = set(x)\n    return len(kinds) + len(x)\n", words)
+    assert not [each for each in asked if each.kind == "inputs"]  # nobody sees the words
+
+
+def test_two_questions_about_the_same_lines_are_not_alike():
+    taken = chosen(asked_of(SHARES), 9)
+    assert len({(each.exercise, each.kind, each.lines) for each in taken}) == len(taken) >= 5
+    offered = [
+        frozenset(option.text for option in each.question.options) for each in taken if each.kind == "inputs"
+    ]
+    assert len(set(offered)) == len(offered)
 
 
 def test_a_learners_own_definition_stays_as_it_is():
@@ -190,9 +280,10 @@ def test_every_question_has_one_right_answer_among_different_ones_about_lines_th
 
 def test_every_form_of_a_question_shows_its_code_as_text():
     question = Question("What?", (Option("a", True, "yes"), Option("b", False, "no")), code="1  x = '<b>'")
-    widget = " ".join(part.value for part in _widget([question]).children if hasattr(part, "value"))
-    for shown in (as_html([question]), widget):
-        assert "1  x = &#x27;&lt;b&gt;&#x27;</pre>" in shown
+    assert "1  x = &#x27;&lt;b&gt;&#x27;</pre>" in as_html([question])
+    assert (
+        Questions([question]).data()["questions"][0]["code"] == question.code
+    )  # the widget makes text of it
     assert "1  x = '<b>'" in as_text([question])
 
 
@@ -213,3 +304,33 @@ def test_practice_says_what_to_do_while_nothing_passes(labs, monkeypatch, capsys
     monkeypatch.chdir(labs["02_self_attention"].release_folder)
     exec("practice('self_attention')", {"practice": practice})
     assert "None of your exercises passes yet" in capsys.readouterr().out
+
+
+def pressed(cell: str, namespace: dict, monkeypatch) -> list[str]:
+    """What is below the button that a cell shows, once it is pressed."""
+    shown: list = []
+    monkeypatch.setattr("course_utils.plots.show_live", lambda widget, html, text: shown.append(widget))
+    exec(cell, namespace)
+    button, said, below = shown[0].children
+    assert not said.value and not below.children
+    button.click()
+    assert not button.disabled
+    questions = [question["text"] for widget in below.children for question in widget.data["questions"]]
+    return [said.value, *questions]
+
+
+def test_the_button_at_the_end_of_a_lab_asks_only_when_it_is_pressed(labs, monkeypatch, capsys):
+    lab = labs["00_start_here"]
+    monkeypatch.chdir(lab.release_folder)
+    cell = "practice('start_here', button=True)"
+    ready = {**lab.reference, "In": list(lab.solution_texts.values()), "practice": practice}
+    said, *questions = pressed(cell, ready, monkeypatch)
+    assert not said and any("Suppose line" in each for each in questions)
+    (said,) = pressed(cell, {"practice": practice}, monkeypatch)
+    assert "None of your exercises passes yet" in said and "One moment" not in said
+    assert capsys.readouterr().out == ""
+
+
+def test_a_lab_that_there_is_not_is_refused_before_any_button(monkeypatch):
+    with pytest.raises(LookupError):
+        pressed("practice('self_atention', button=True)", {"practice": practice}, monkeypatch)

@@ -15,6 +15,7 @@ import pytest
 from project import LABS, ROOT
 
 from course_utils import labs as labs_here
+from course_utils import portfolio
 from course_utils.portfolio import homes, make
 from course_utils.portfolio.folder import MARKER, Refused
 from course_utils.portfolio.homes import MODULES, PACKAGE
@@ -103,6 +104,23 @@ def test_where_nothing_passes_nothing_is_made(labs, tmp_path):
     with pytest.raises(Refused, match="nothing passes its check. Begin with `softmax` in lab 00"):
         make(bench(tmp_path / "labs", labs, {"00_start_here": notebook}), tmp_path / "out", said=quiet)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_button_at_the_end_of_a_lab_says_what_it_did_or_why_not(labs, tmp_path, monkeypatch):
+    shown: list = []
+    monkeypatch.setattr("course_utils.plots.show_live", lambda widget, html, text: shown.append(widget))
+    folder = first_labs(tmp_path / "labs", labs)
+    monkeypatch.chdir(folder / "02_self_attention")
+    portfolio.button()
+    button, said, _ = shown[0].children
+    assert not (folder / PACKAGE).exists()  # Run All makes nothing
+    monkeypatch.setattr(portfolio, "keep_what_passes", lambda work, said: modules_of(work))
+    button.click()
+    assert (folder / PACKAGE / "README.md").is_file()
+    assert "9 of 9 exercises: your own code" in said.value
+    (folder / PACKAGE / MARKER).unlink()
+    button.click()
+    assert "this command did not make it" in said.value
 
 
 # ---------------------------------------------------------------------------------- what goes in

@@ -152,7 +152,7 @@ def test_an_input_that_is_added_twice_or_not_at_all_is_named():
     inputs = [{"weights": {"out.bias": bias}, "other": bias[::-1]} for bias in biases]
     twice = [table + bias for table, bias in zip(TABLES, biases, strict=True)]
     (said, *_) = judged(twice, TABLES, inputs=inputs)
-    assert said.sentence == "`y` is what is expected plus `out.bias`: it is added once too often."
+    assert said.sentence == "`y` is what is expected plus `out.bias`: it is added one time too many."
     (said, *_) = judged(TABLES, twice, inputs=inputs)
     assert said.sentence == "`y` is what is expected minus `out.bias`: it is left out once."
     zeros = [{"bias": np.zeros_like(bias)} for bias in biases]  # says nothing, whatever is wrong

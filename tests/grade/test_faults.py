@@ -162,7 +162,7 @@ def test_a_gradebook_that_another_program_holds_is_said_to_be_held(lab, runner, 
     next(stream)
     with sqlite3.connect(lab.course.gradebook) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(GraderError, match=r"database is locked\. Another program holds it: close"):
+        with pytest.raises(GraderError, match=r"database is locked\. Another program is using it: close"):
             list(stream)
         other.rollback()
     other.close()

@@ -431,7 +431,7 @@ def test_a_body_that_drips_is_given_up(there, monkeypatch):
         ("list", '[{"score": 1}]', "the student of a submission has no usable id"),
         ("list", '[{"user_id": [2], "score": 1}]', "has no usable id"),
         ("list", '[{"user_id": -2, "score": 1}]', "has no usable id"),
-        ("list", "[7]", "one of the submissions is none"),
+        ("list", "[7]", "one of the submissions is not an object"),
         ("list", '[{"anonymous_id": "x7", "score": 1}]', "graded anonymously"),
         ("list", '[{"user_id": 2, "score": 1}, {"user_id": "2", "score": 3}]', "the student 2 twice"),
         ("list", b"\xff\xfe[", "not the JSON"),

@@ -375,7 +375,9 @@ def test_the_table_for_research_names_nobody_and_its_dictionary_every_column(cou
     put(course, Status("anna", START, Kind.EXCUSED, "", "a private reason"))
     file = tmp_path / "research.csv"
     said = say(course, monkeypatch, "export", "--format", "research", "--out", str(file))
-    assert "research-dictionary.csv" in said and "whoever knows somebody's points can find the rows" in said
+    assert (
+        "research-dictionary.csv" in said and "anyone who knows a person's points can find the rows" in said
+    )
     rows = rows_of(file)
     text = file.read_text().casefold()
     assert not any(word in text for word in ("anna", "ben", "dan", "eva", "doe", "example.org", "private"))

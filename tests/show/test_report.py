@@ -424,7 +424,7 @@ def test_only_who_is_on_the_roster_gets_more_time(tmp_path, monkeypatch):
             ]
         )
     told = extend("yberrocal")
-    assert told.exit_code == 0 and "yberrocal@uni.example has 2 more days" in told.output, told.output
+    assert told.exit_code == 0 and "2 extra days for yberrocal@uni.example" in told.output, told.output
     wrong = extend("somebody")
     assert wrong.exit_code == 1 and "'somebody' is not on the roster, so nothing has changed" in wrong.output
     several = extend("Ann Kim")

@@ -18,7 +18,7 @@ from course_utils.checking.symptoms.pairs import close, wrong_pairs
 from course_utils.checking.symptoms.symptom import Symptom
 
 MOST = 2
-"""So many symptoms are said at most: what is wrong, and where."""
+"""At most this many symptoms are reported."""
 
 
 def symptoms_of(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Symptom, ...]:

@@ -196,7 +196,7 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
             there.send(BOUND)
         else:
             socket.send_fds(there, [BOUND], [listener])
-            os.close(listener)  # whoever holds it decides, so no code of a learner may
+            os.close(listener)  # a process that has it decides, so a learner's code must not have it
     app.start()
 
 

@@ -89,7 +89,7 @@ def give_up_rights() -> int | None:
     """Drops every capability for good, and forbids calls that no notebook needs. To be called before any thread starts.
 
     Returns:
-        A file descriptor: whoever holds it is asked whenever somebody wants to change what happens when a child ends (see
+        A file descriptor: the process that has it is asked whenever a process wants to change what happens when a child ends (see
         :func:`decide`). None where the system has no such thing: then nobody can change it.
     """
     capability = 0
@@ -233,7 +233,7 @@ def _forbid_calls() -> int | None:
     )
     if listener >= 0:
         return listener
-    # an old kernel, or whoever has started us already listens: the call then does nothing, and says that it was done
+    # an old kernel, or the process that has started us already listens: the call then does nothing, and says that it was done
     _call("prctl", _SECCOMP, _FILTER, ctypes.byref(_program(_filter(machine, _ERROR))), 0, 0)
     return None
 
@@ -253,7 +253,7 @@ def decide(listener: int) -> None:
     what has been read here.
     """
     request = bytearray(_REQUEST_BYTES)
-    with contextlib.suppress(OSError):  # whoever asked has ended meanwhile
+    with contextlib.suppress(OSError):  # the process that asked has ended meanwhile
         fcntl.ioctl(listener, _RECEIVE, request)
         number, pid = struct.unpack_from("<QI", request)
         (action,) = struct.unpack_from("<Q", request, _SECOND_ARGUMENT)
