@@ -412,6 +412,9 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     page.wait_for_function(f"light => ({ink})(document.querySelector('.tl-widget svg')) !== light", arg=light)
     assert figure.evaluate(shown).startswith('url("data:image/webp')
     keep_picture(page, "stepper_dark")
+    picture.focus()
+    page.keyboard.press("Escape")  # back to the notebook
+    assert page.evaluate("document.activeElement.classList.contains('jp-Cell')")
     page.keyboard.press("Control+s")
     page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
     end_kernels(page, jupyterlab)
