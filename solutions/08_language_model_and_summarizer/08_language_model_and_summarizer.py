@@ -49,8 +49,8 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 80 minutes, and 5 for the review quiz. It falls into two sittings: sections 1 to 5, about 50
-# minutes, and 7 to 9, about 30. Whatever is marked *(optional)* can wait; the core never needs it.
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, and 5 for the review quiz. It falls into two sittings: sections 1 to 5, about 50
+# minutes, and 7 to 9, about 32. Whatever is marked *(optional)* can wait; the core never needs it.
 
 # %%
 import itertools

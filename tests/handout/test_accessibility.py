@@ -29,8 +29,8 @@ from course_utils.widgets.controls import MissingControl
 from course_utils.widgets.heads import HeadBrowser
 from course_utils.widgets.questions import Questions
 from course_utils.widgets.stepper import AttentionStepper
-from grader.book.gradebook import Result
 from grader.book.marker import Marker
+from grader.book.results import Result
 from grader.grade.results import FACTS
 from grader.handout import site
 from grader.handout.lab_pages import live_widget
