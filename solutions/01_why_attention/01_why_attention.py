@@ -78,7 +78,7 @@ for word, number in zip(["Jane", "visits", "Africa", "in", "September"],
 
 # %% [markdown]
 # Remember two things for later. Each state needs the one before it, so you cannot compute the last without all the others. And each step
-# multiplies what is left of *Jane* by something smaller than 1.
+# multiplies what is left of *Jane* by something smaller than 1: here by 0.6, and tanh takes a little more away.
 #
 # ### Exercise 1: `rnn_forward`
 #
@@ -880,8 +880,8 @@ measured("why_attention.sixth",
 # *choice* that helps. With half the practice of the patient one, the model that looks back is far better on long sentences: every French word is
 # still there when its turn comes. It is not perfect: at the longest sentences of the training some still have a mistake somewhere.
 #
-# Is it luck? A training is a draw: of first weights, and of sentences. Here are three draws each, the first of them yours, measured when this lab was
-# written:
+# Is it luck? A training is a draw: of first weights, and of sentences. Here are three draws each, measured when this lab was written. The first has
+# the seed of this notebook; on another processor it may differ a little from yours:
 #
 # | sentences without a mistake | 11 words | 15 words | 19 words |
 # |---|---|---|---|

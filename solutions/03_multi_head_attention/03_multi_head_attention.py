@@ -138,8 +138,8 @@ for column, question in enumerate(questions):
 
 # %% [markdown]
 # The row of *visite* has become three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in.
-# The three questions are no longer added up before the softmax. (Is it that, or only that the scores are no longer divided by √3? A little further on
-# you find out.)
+# The three questions are no longer added up before the softmax. (Is it that, or only that the scores are no longer divided by √3? The end of
+# this section shows it.)
 #
 # A small attention like this is called a **head**. If a word does not ask a head's question, its row in that head is nearly flat: see *septembre* in
 # the head *who?*.
@@ -183,7 +183,7 @@ head_columns(
 #
 # Write exactly this, head by head. The matrices hold all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
 # head 1, and so on; `w_key` and `w_value` likewise. As in lab 02's cross-attention, `x` asks and `memory` answers; in self-attention both are
-# the same words.
+# the same words. (If you left those sections of lab 02 for later: `x` gives the queries, `memory` the keys and the values.)
 #
 # Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours). Your task is
 # the rest, so PyTorch's or Keras's ready-made multi-head attention earns no points in this lab.
@@ -515,7 +515,7 @@ print("as it was:", np.array_equal(merge_heads(split), table))
 # Project with the whole matrices, split, attend once, merge, mix. No loop is needed. (The check compares numbers and would accept a loop. The
 # measurement below would reveal it.)
 #
-# One thing needs thought: the mask. It broadcasts to (..., q_len, k_len), and knows nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting
+# One thing needs thought: the mask, which is True where a word may be looked at, and False at padding. It broadcasts to (..., q_len, k_len), and knows nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting
 # aligns axes **from the right**:
 #
 # | | | | | |

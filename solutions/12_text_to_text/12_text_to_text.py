@@ -88,7 +88,6 @@ print(split_words("Jane's cat sleeps, the cat of 2026."))
 
 # %% tags=["skip-grading"]
 from course_utils.data.translation import translation_pairs
-import itertools
 
 pairs = translation_pairs(3_000, seed=13)
 texts = [text for pair in pairs for text in (pair.source, pair.target)]

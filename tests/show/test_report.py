@@ -393,7 +393,7 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     with_deadline(graded, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
     monkeypatch.chdir(graded.course.root)
     told = CliRunner().invoke(app, ["extend", START, "s00", "--days", "2"])
-    assert told.exit_code == 0 and "until 2030-01-16 06:00 UTC" in told.output, told.output
+    assert told.exit_code == 0 and "The deadline is 2030-01-16 06:00 UTC." in told.output, told.output
     assert lateness_of(graded)["s00"] == (timedelta(), 0.0)
     late = [student for student, (_, penalty) in lateness_of(graded).items() if penalty]
     assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
