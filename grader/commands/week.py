@@ -337,8 +337,28 @@ def _tell_of_other_points(lab: Lab, among: Collection[str] | None) -> None:
 _RECORD = ("Student", "State", "Score", "Recognised misconceptions", "Notes")
 
 
-def show(lab: str, records: Iterable[Record]) -> None:
-    console.print(table_of(lab, records))
+_EVERYBODY = 40
+"""A table of more submissions than this hides the few that somebody has to look at."""
+
+
+def show(lab: str, records: Sequence[Record]) -> None:
+    """A table of all submissions; of a large class, only those about which there is something to say, and how many there are of each kind."""
+    if len(records) <= _EVERYBODY:
+        console.print(table_of(lab, records))
+        return
+    from grader.run.states import GRADED
+
+    told = [record for record in records if record.state != GRADED or record.score is None or record.notes]
+    if told:
+        console.print(table_of(f"{lab}: those to look at", told))
+    states = Counter(record.state for record in records)
+    counted = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    typer.echo(f"{lab}: {len(records)} submissions: {counted}.")
+    if kept := sum(record.kept for record in records):
+        typer.echo(f"{kept} of them are unchanged since they were graded, and were left as they are.")
+    if by_hand := sum(record.by_hand for record in records):
+        typer.echo(f"{by_hand} written answers wait to be graded by hand: `grader queue {lab}`.")
+    typer.echo(f"`grader report {lab}` shows everybody, and --out FILE writes this table with all of them.")
 
 
 def table_of(title: str, records: Iterable[Record]) -> Table:

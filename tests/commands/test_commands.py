@@ -10,11 +10,14 @@ import sys
 
 import pytest
 from project import ROOT
+from rich.console import Console
 from typer.main import get_command, get_group
 from typer.testing import CliRunner
 
 from grader.cli import COMMANDS, app
+from grader.commands import week
 from grader.course import Course, CourseError
+from grader.grade.work import Record
 
 HEAVY = (
     "jupytext",
@@ -151,3 +154,22 @@ def test_a_command_says_which_lab_it_understood(monkeypatch):
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(app, ["doctor", str(ROOT / "README.md"), "--lab", "attention"])
     assert done.exit_code == 1 and "may be several labs" in done.stderr
+
+
+def test_of_a_large_class_the_table_has_those_to_look_at_and_the_others_are_counted(capsys, monkeypatch):
+    monkeypatch.setattr(week, "console", Console(width=150))
+    usual = [Record(f"s{number:03}", "graded", 7.5, 10, by_hand=1, kept=number < 5) for number in range(60)]
+    unusual = [
+        Record("late", "timed out", 2, 10),
+        Record("odd", "graded", 9, 10, notes=("A cell was missing.",)),
+        Record("lost", "graded", None, 10),
+    ]
+    week.show("02_self_attention", [*usual, *unusual])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("late", "odd", "A cell was missing.", "lost"))
+    assert "s000" not in shown
+    assert "63 submissions: 62 graded, 1 timed out." in shown
+    assert "5 of them are unchanged" in shown and "60 written answers wait" in shown
+    week.show("02_self_attention", usual[:40])
+    shown = capsys.readouterr().out
+    assert "s000" in shown and "submissions:" not in shown
