@@ -61,7 +61,7 @@ def continue_here(slug: str) -> None:
 
 
 def _somebody_is_there() -> bool:
-    """Whether whoever runs this cell could answer a question: a notebook's window can, what validates or converts notebooks cannot."""
+    """Whether the person who runs this cell could answer a question: a notebook's window can, what validates or converts notebooks cannot."""
     return bool(getattr(getattr(_shell(), "kernel", None), "_allow_stdin", True))
 
 

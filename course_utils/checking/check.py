@@ -171,8 +171,8 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
 
 def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> tuple[Use, ...]:
     """The ready-made things that an attempt uses, according to the cells that have run, or else to its own source."""
-    history = _history(namespace)
-    sources = [*_files_imported(), *history] if history else _source_of(attempt)
+    cells = history(namespace)
+    sources = [*_files_imported(), *cells] if cells else _source_of(attempt)
     return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
 
 
@@ -212,8 +212,8 @@ def _given(
     return None
 
 
-def _history(namespace: Mapping[str, Any]) -> list[str]:
-    """IPython's: every cell that ran, magics already turned into Python, after those that were brought back. Elsewhere there is none."""
+def history(namespace: Mapping[str, Any]) -> list[str]:
+    """IPython's history of a session: every cell that ran, magics already turned into Python, after those that were brought back. Elsewhere there is none."""
     history = namespace.get("In")
     if not isinstance(history, list) or not all(isinstance(cell, str) for cell in history):
         return []
@@ -232,7 +232,7 @@ def defining(name: str, sources: Sequence[str]) -> str:
 
 
 def _digest_of_own(name: str, namespace: Mapping[str, Any]) -> str:
-    source = defining(name, _history(namespace))
+    source = defining(name, history(namespace))
     return digest(source) if source else ""
 
 
@@ -269,7 +269,7 @@ def _earlier_first(key: str, exercise: Exercise, verdict: Verdict, namespace: Ma
             useless.add(name)
         return not compare(its, outcomes, load_expected(Path.cwd() / FILE_NAME, its_key, its)).correct
 
-    sources = _history(namespace) or _source_of(namespace.get(exercise.name))
+    sources = history(namespace) or _source_of(namespace.get(exercise.name))
     said = earlier_first(exercise, verdict, reached_from(exercise.name, sources), is_wrong)
     if useless:
         (name,) = useless

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_utils.checking.check import history
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, exercises_of
 from course_utils.checking.expected import FILE_NAME, load_expected
@@ -79,9 +80,7 @@ def _questions(lab: str, questions: int, namespace: Mapping[str, Any]) -> tuple[
 
     exercises = exercises_of(lab)
     passing = {name for name, each in exercises.items() if _passes(f"{lab}.{name}", each, namespace)}
-    history = namespace.get("In")
-    texts = [cell for cell in history if isinstance(cell, str)] if isinstance(history, list) else []
-    asked = list(questions_about(lab, namespace, texts, random.Random(), passing))
+    asked = list(questions_about(lab, namespace, history(namespace), random.Random(), passing))
     if taken := chosen(asked, questions):
         return [each.question for each in taken], ""
     if passing:

@@ -101,6 +101,7 @@ MODULES: dict[str, dict[str, tuple[str, str]]] = {
             "Every task as text",
             "teacher_forcing_batch mixture as_text from_text span_corruption",
         ),
+        "summaries_of_texts": ("Summaries of real text: split and measured", "select_pairs rouge_n"),
     },
     "your_own_dataset": {
         "data_sets": ("Data sets: validated, split", "validate_rows find_leaks split_by_group embed"),

@@ -51,7 +51,7 @@ class Counted:
 
     @property
     def told(self) -> str:
-        """A sentence for whoever reads a score; empty if everything counts."""
+        """A sentence for readers of a score; empty if everything counts."""
         return _SENTENCES[LEFT_OUT] if self.left_out else _SENTENCES[BONUS] if self.bonus else ""
 
 

@@ -54,7 +54,7 @@ MORE_TIME = Table(  # what nbgrader's extensions have from an accommodation or l
     Column("assignment", String(128), primary_key=True),
     Column("late_days", Integer, nullable=False),
 )
-ROSTER = Table(  # whoever was put on the roster; nbgrader also lists everybody who has handed something in
+ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",
     MARKERS.metadata,
     Column("student", String(128), primary_key=True),

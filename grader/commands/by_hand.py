@@ -118,7 +118,7 @@ def queue(
 def _give_out(
     readings: Readings, here: int, readers: str | None, by_section: bool | None, second: str | None
 ) -> None:
-    """Gives answers out, by what was typed and, where nothing was, as the last time.
+    """Gives answers out, by what was typed and, where nothing was, by what was said last time.
 
     Args:
         here: how many submissions had been given out before.

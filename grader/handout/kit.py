@@ -1,4 +1,4 @@
-"""What whoever teaches a lab wants at hand: a page for each lab, its pictures one to a screen, its quiz and an examination on paper,
+"""What teachers of a lab want at hand: a page for each lab, its pictures one to a screen, its quiz and an examination on paper,
 and plans of a term. Most of it is made of the lab itself; what only a teacher knows is in the lab's ``teaching.md``.
 
 The pages hold solutions. They are for those who teach, and nothing of them is in what learners get.
@@ -249,11 +249,11 @@ def build_kit(course: Course, out: Path, run: Collection[str], say: Say = print)
         the first page.
 
     Raises:
-        CourseError: a lab is unknown or fails, its notes are not complete, or the folder holds something else.
+        CourseError: a lab is unknown or fails, its notes are not complete, or the folder contains something else.
     """
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         raise CourseError(
-            f"{out} holds something else than a teaching kit. Choose another folder with --out."
+            f"{out} contains something other than a teaching kit. Choose another folder with --out."
         )
     labs = [Lab.load(course, name) for name in course.labs()]
     for name in run:
@@ -312,7 +312,7 @@ def _as_task(question: Question, source: str) -> Task:
 
 
 def pictures(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
-    """Heading and HTML of each picture that a solved notebook shows, in order; a report of a check is none."""
+    """Heading and HTML of each picture that a solved notebook shows, in order, without the reports of checks."""
     heading = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

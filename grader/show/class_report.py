@@ -1,4 +1,4 @@
-"""How a class did in a lab, on one page, for whoever teaches it next week: the facts are from :mod:`grader.show.class_facts`, and here they
+"""How a class did in a lab, on one page, for the person who teaches it next week: the facts are from :mod:`grader.show.class_facts`, and here they
 become sentences, a page and a table.
 """
 

@@ -228,7 +228,7 @@ def _moodle(
     people: Mapping[str, Person],
     file: Path,
 ) -> list[str]:
-    """Moodle's importer leaves alone whoever has no grade here, as who is excused, and does not read the column *Status*, as in its own worksheets.
+    """Moodle's importer leaves alone students who have no grade here, such as those who are excused, and does not read the column *Status*, as in its own worksheets.
     It takes no grade above the maximum, so a bonus ends there.
     """
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]

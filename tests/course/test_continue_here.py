@@ -178,8 +178,8 @@ def test_validate_and_whatever_else_runs_all_cells_in_a_kernel_gets_nothing_from
 def test_what_was_brought_back_is_history_for_the_check(day_two, work):
     ready = "from scipy.special import softmax as borrowed\n\n\ndef helper(x):\n    return borrowed(x)"
     day_two(added(work("project_qkv"), "project_qkv", ready))
-    assert checking._history({"In": ["", "x = 1"]})[-2:] == ["", "x = 1"]
-    assert ready in checking._history({"In": ["", "x = 1"]})
+    assert checking.history({"In": ["", "x = 1"]})[-2:] == ["", "x = 1"]
+    assert ready in checking.history({"In": ["", "x = 1"]})
 
 
 def test_what_has_passed_with_this_very_text_is_not_tried_again(day_two, labs, work, monkeypatch):

@@ -153,7 +153,7 @@ def test_another_folder_is_never_replaced(noted, tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "letter.txt").write_text("mine", "utf-8")
-    with pytest.raises(CourseError, match="holds something else"):
+    with pytest.raises(CourseError, match="contains something other"):
         kit.build_kit(lab.course, folder, [])
     assert (folder / "letter.txt").read_text("utf-8") == "mine"
 

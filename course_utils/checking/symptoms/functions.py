@@ -163,7 +163,7 @@ _LEFT_OUT_OF_A_ROW = (
 
 
 def function_of_it(pair: Pair) -> Iterator[Found]:
-    """A function was applied once too often, or is left out."""
+    """A function was applied one time too many, or is left out."""
     got, wanted = as_numbers(pair)
     rows = wanted.ndim > 0 and wanted.shape[-1] > 1
     for name, function in (*_FUNCTIONS, *(_FUNCTIONS_OF_A_ROW if rows else ())):

@@ -10,7 +10,7 @@ from course_utils.checking.symptoms.pairs import Found, Pair, evidence
 from course_utils.checking.symptoms.symptom import Symptom
 
 _ENOUGH = 3
-"""So many different numbers show that something is no chance."""
+"""This many different numbers show that something is no chance."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ class Symptom:
     Attributes:
         name: what it is called in the code.
         sentence: what is said of it, in Markdown.
-        of_size: whether it tells how large the expected values are, to whoever does not know them.
+        of_size: whether it reveals how large the expected values are.
         vague: whether it says less than almost any other.
     """
 
