@@ -8,13 +8,14 @@ come from :mod:`course_utils.kept_weights`.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import json
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ from typing import Any
 from course_utils import kept_weights, labs, progress
 from course_utils.checking.cells import parsed
 from course_utils.checking.check import SEED_VARIABLE, brought_back, defining, digest
+from course_utils.checking.names import free_names
+from course_utils.checking.scopes import bound_names
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.display import QUIET, TEXT, inline, plain, publish
 from course_utils.labs import LabInfo
@@ -99,7 +102,9 @@ def _bring_back(slug: str, namespace: dict[str, Any]) -> list[str]:
             f"{_NOTHING}this kernel has `{there[0]}` already. If you want to go on from the saved notebook, restart the kernel first "
             "(menu *Kernel*), then run this cell."
         ]
-    file = _notebook_file(slug)
+    if "google.colab" in sys.modules:
+        return [f"{_NOTHING}in Colab, the notebook is not a file that can be read here. {_INSTEAD}"]
+    file = _notebook_file(slug, namespace)
     try:
         cells = _cells_of(file)
     except Unreadable as error:
@@ -107,19 +112,19 @@ def _bring_back(slug: str, namespace: dict[str, Any]) -> list[str]:
     if not any(_check_in(cell, slug) for cell in cells):
         return [f"{_NOTHING}`{file.name}` has none of this lab's checks. {_INSTEAD}"]
     saved = datetime.fromtimestamp(file.stat().st_mtime)
-    return _in_words(lab, _run(lab, file, cells, namespace), saved)
+    return _in_words(lab, _run(lab, cells, namespace), f"`{file.name}`", saved)
 
 
-def _notebook_file(slug: str) -> Path:
-    """The file of the notebook that runs this, as the server names it; else the one with the lab's name."""
-    named = Path(os.environ.get("JPY_SESSION_NAME", ""))
+def _notebook_file(slug: str, namespace: Mapping[str, Any]) -> Path:
+    """The file of the notebook that runs this, as JupyterLab's server or VS Code names it; else the one with the lab's name."""
+    named = Path(os.environ.get("JPY_SESSION_NAME") or str(namespace.get("__vsc_ipynb_file__") or ""))
     return named if named.suffix == ".ipynb" and named.is_file() else Path(f"{slug}.ipynb")
 
 
 # ---------------------------------------------------------------------------------- running
 
 
-def _run(lab: LabInfo, file: Path, cells: Sequence[Mapping[str, Any]], namespace: dict[str, Any]) -> _Session:
+def _run(lab: LabInfo, cells: Sequence[Mapping[str, Any]], namespace: dict[str, Any]) -> _Session:
     session, section, sources = _Session(), "", {}
     given = {each for cell in cells for each in _given_in(cell)}
     with _quietly():
@@ -130,10 +135,10 @@ def _run(lab: LabInfo, file: Path, cells: Sequence[Mapping[str, Any]], namespace
             if cell.get("cell_type") != "code" or not source.strip() or GIVEN in _metadata_of(cell):
                 continue
             name = _check_in(cell, lab.slug)
-            if not name:
-                sources[number] = source
-                session.left_out += _run_cell(number, source, digest(source) in given, namespace)
-            elif name in lab.exercises:
+            sources[number] = source
+            whole = not name and digest(source) in given
+            session.left_out += _run_cell(number, source, whole, lab.exercises, namespace)
+            if name in lab.exercises:
                 if _is_right(lab, name, [*sources.values()], namespace):
                     session.solved.append(name)
                 else:
@@ -145,22 +150,50 @@ def _run(lab: LabInfo, file: Path, cells: Sequence[Mapping[str, Any]], namespace
     return session
 
 
-def _run_cell(number: int, source: str, whole: bool, namespace: dict[str, Any]) -> Iterator[str]:
+def _run_cell(
+    number: int, source: str, whole: bool, exercises: Collection[str], namespace: dict[str, Any]
+) -> Iterator[str]:
     """Runs a cell, or what is light of it. Yields a sentence if it was not run to its end though it should have been."""
     file = f"<cell {number}, brought back>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    for node in parsed(source):
-        if not (whole or _is_light(node)):
-            continue
+    statements = parsed(source)
+    for node in statements if whole else _light(statements, exercises):
         try:
             with time_limit(MOST_SECONDS):
-                exec(compile(ast.Module([node], []), file, "exec"), namespace)
+                # not under this module's own `from __future__`
+                exec(compile(ast.Module([node], []), file, "exec", dont_inherit=True), namespace)
         except (Exception, SystemExit, TooSlow) as error:  # the learner's code runs, as in their own notebook
             if whole and not isinstance(error, NotImplementedError):
                 why = "takes too long" if isinstance(error, TooSlow) else f"stops with {type(error).__name__}"
                 yield f"Cell {number} was left out, because it {why}."
             if whole:
                 return
+
+
+def _light(statements: Sequence[ast.stmt], exercises: Collection[str]) -> list[ast.stmt]:
+    """The statements of a cell that only give something a name, without those whose value the rest of the cell goes on to change. Where the
+    cell solves an exercise, also the values that its functions need: ``FAR = float("-inf")``.
+    """
+    heavy = [node for node in statements if not _is_light(node)]
+    changed = {*bound_names(heavy)} | {
+        part.func.value.id
+        for node in heavy
+        for part in ast.walk(node)
+        if isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and isinstance(part.func.value, ast.Name)
+    }
+    needed: set[str] = set()
+    if {*bound_names(statements)} & {*exercises}:
+        definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        needed = {*free_names([node for node in statements if isinstance(node, definitions)])}
+    values = (ast.Assign, ast.AnnAssign)
+    return [
+        node
+        for node in statements
+        if (isinstance(node, values) and needed & {*bound_names([node])})
+        or (_is_light(node) and not (isinstance(node, values) and changed & {*bound_names([node])}))
+    ]
 
 
 def _is_light(node: ast.stmt) -> bool:
@@ -182,7 +215,8 @@ def _is_right(lab: LabInfo, name: str, sources: Sequence[str], namespace: dict[s
     if name not in namespace:
         return False
     key, own = f"{lab.slug}.{name}", defining(name, sources)
-    if digest(own) == progress.load().get(key, {}).get("code"):
+    known = namespace.keys() | vars(builtins).keys()
+    if digest(own) == progress.load().get(key, {}).get("code") and {*free_names(parsed(own))} <= known:
         return True
     if "raise NotImplementedError" in own and "YOUR CODE HERE" in own:
         return False
@@ -248,17 +282,17 @@ def _check_in(cell: Mapping[str, Any], slug: str) -> str:
 # ---------------------------------------------------------------------------------- what is said
 
 
-def _in_words(lab: LabInfo, session: _Session, saved: datetime) -> list[str]:
+def _in_words(lab: LabInfo, session: _Session, file: str, saved: datetime) -> list[str]:
     following = _go_on(lab, session)
     if not session.solved:
         begin = f" Begin with `{following}`, in section *{session.open[following]}*." if following else ""
         return [
-            f"Nothing to bring back yet: in this notebook, as it was last saved, no exercise is solved.{begin}"
+            f"Nothing to bring back yet: in {file}, as it was last saved, no exercise is solved.{begin}"
             " After a break, run this cell first."
         ]
     names = ", ".join(f"`{name}`" for name in session.solved)
     said = [
-        f"Brought back from the notebook as you saved it on {saved:%-d %B at %H:%M}: {names}, and the imports and data above.",
+        f"Brought back from {file} as you saved it on {saved:%-d %B at %H:%M}: {names}, and the imports and data above.",
         "Cells that train, draw or measure have not been run. Run those again whose results you need.",
         *session.weights,
         *session.left_out,

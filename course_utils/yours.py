@@ -151,7 +151,7 @@ def _found(offer: Offer) -> tuple[Any, str]:
         exercises.load(slug, lab.folder / exercises.FILE_NAME)
         find_exercise(offer.key)
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(text, file, "exec"), vars(module))
+            exec(compile(text, file, "exec", dont_inherit=True), vars(module))
             theirs = getattr(module, name)
             fault = fault_of(offer.key, theirs, vars(module), lab.folder, notebook.sources)
     except (Exception, SystemExit) as error:  # the learner's code runs here, as in their own notebook

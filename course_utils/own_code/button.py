@@ -44,6 +44,9 @@ def show_button(label: str, work: Callable[[Say], DOMWidget | None], instead: st
                 shown = work(say)
             said.value = said.value.partition("</div>")[2]
             below.children = (shown,) if shown else ()
+        except Exception as error:  # ipywidgets would send it to a log
+            said.value = ""
+            say(f"That did not work: {type(error).__name__}: {error}")
         finally:
             button.disabled = False
 

@@ -36,6 +36,7 @@ from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learne
 from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import INFO_NAME, core_part
+from course_utils.portfolio.homes import PACKAGE
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
 from grader.author.kept import keep, without_rounding
@@ -539,7 +540,9 @@ def _stray_folders(course: Course) -> list[str]:
     return sorted(
         folder.name
         for folder in course.notebooks.iterdir()
-        if folder.is_dir() and folder.name not in course.labs() and not folder.name.startswith(".")
+        if folder.is_dir()
+        and folder.name not in (*course.labs(), PACKAGE)
+        and not folder.name.startswith(".")
     )
 
 

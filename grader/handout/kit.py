@@ -251,7 +251,7 @@ def build_kit(course: Course, out: Path, run: Collection[str], say: Say = print)
     Raises:
         CourseError: a lab is unknown or fails, its notes are not complete, or the folder contains something else.
     """
-    if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / _MARK).is_file())):
         raise CourseError(
             f"{out} contains something other than a teaching kit. Choose another folder with --out."
         )

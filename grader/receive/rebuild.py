@@ -22,7 +22,15 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from grader.files import printable
 from grader.receive.pictures import Album, draw_anew
 from grader.receive.read import PlainCell
-from grader.reference.lab import ADDED_TAG, FILE_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
+from grader.reference.lab import (
+    ADDED_TAG,
+    FILE_TAG,
+    GO_ON_CELL,
+    SKIP_TAG,
+    checked_exercise,
+    is_solution,
+    nbgrader_of,
+)
 
 MAX_PARSED = 20_000
 """A cell with more characters than this is searched, but not parsed. The time and memory that Python's parser needs grow
@@ -318,7 +326,11 @@ class _Rebuilding:
                 slot.before.append(self._added(cell, run=is_code))
                 self._remark(slot, "changed, so the changed text runs and then the original.")
                 continue
-            runs = is_code and not (slot and SKIP_TAG in slot.cell.metadata.get("tags", []))
+            # What somebody added to the cell that brings a session back runs: that cell itself does nothing in grading.
+            skipped = (
+                slot and slot.cell.get("id") != GO_ON_CELL and SKIP_TAG in slot.cell.metadata.get("tags", [])
+            )
+            runs = is_code and not skipped
             place.append(self._added(cell, runs))
             if slot and runs:
                 self._remark(slot, "changed, so the original runs and then the changed text.")

@@ -222,3 +222,49 @@ def test_in_every_lab_all_exercises_come_back_in_a_fresh_process(labs, name, tmp
     )
     assert "left out" not in run.stdout, run.stdout + run.stderr
     assert "Every exercise of this lab is solved." in run.stdout, run.stdout + run.stderr
+
+
+def test_values_that_a_solution_needs_come_back_with_it(day_two, labs, work):
+    """Also those that a call gives, and although its text has passed before."""
+    text = 'FAR = float("-inf")\n' + labs[LAB].solution_texts["project_qkv"].replace(
+        "    return query", "    assert FAR < 0\n    return query"
+    )
+    namespace = {"__name__": "__main__", "check": check, "In": ["", "import numpy as np", text]}
+    exec("import numpy as np\n" + text + "\ncheck('self_attention.project_qkv')", namespace)
+    namespace, said = day_two(work(project_qkv=text))
+    assert "project_qkv, and the imports and data above" in said
+    assert namespace["FAR"] == float("-inf")
+    ones = np.ones((2, 2))
+    assert len(namespace["project_qkv"](ones, ones, ones, ones)) == 3
+
+
+def test_a_check_in_the_solution_s_own_cell_keeps_nothing_from_coming_back(day_two, labs, work):
+    text = labs[LAB].solution_texts["project_qkv"] + '\n\ncheck("self_attention.project_qkv")'
+    namespace, said = day_two(work(project_qkv=text))
+    assert "project_qkv" in namespace and "Go on with attend_one_word" in said
+
+
+def test_values_that_the_rest_of_a_cell_goes_on_to_change_do_not_come_back_half_made(day_two, work):
+    own = "losses, total, STEPS = [], 0, 3\nlosses = []\ntotal = 0\nSTEPS = 3\nfor step in range(STEPS):\n    losses.append(step)\n    total += step"
+    namespace, _ = day_two(added(work("project_qkv"), "project_qkv", own))
+    assert "losses" not in namespace and "total" not in namespace
+    assert namespace["STEPS"] == 3
+
+
+def test_annotations_are_those_of_the_notebook(day_two, work):
+    own = "def helper(x: int) -> float:\n    return x"
+    namespace, _ = day_two(added(work("project_qkv"), "project_qkv", own))
+    assert namespace["helper"].__annotations__ == {"x": int, "return": float}
+
+
+def test_another_notebook_in_vs_code_is_the_one_that_is_read_and_named(day_two, work, tmp_path):
+    mine = tmp_path / "mine.ipynb"
+    nbformat.write(work("project_qkv"), mine)
+    _, said = day_two(__vsc_ipynb_file__=str(mine))
+    assert "Brought back from mine.ipynb" in said
+
+
+def test_in_colab_it_says_that_there_is_no_file_to_read(day_two, work, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", SimpleNamespace())
+    _, said = day_two(work("project_qkv"))
+    assert "in Colab" in said and "from the top" in said

@@ -15,12 +15,14 @@ import nbformat
 import pytest
 from project import LABS, ROOT
 
+from course_utils.portfolio.homes import PACKAGE
+from grader.author.build import _stray_folders
 from grader.course import Course, CourseError
 from grader.handout import bundle
 from grader.handout.bundle import publish
 from grader.handout.colab import for_colab
 from grader.handout.demo import solved
-from grader.handout.learners import LOCK
+from grader.handout.learners import LOCK, write_course
 from grader.handout.needed import lock_for_learners
 from grader.imports import imported
 from grader.receive.read import read_submission
@@ -81,6 +83,20 @@ def test_no_stage_of_the_image_is_named_by_an_argument(published):
     named = set(re.findall(r"^FROM \$\{(\w+)\}", text, re.M))
     assert stages and "BASE" in named
     assert not {defaults[argument] for argument in named} & stages
+
+
+def test_a_package_that_an_instructor_tried_out_is_not_handed_out_and_stops_no_release(tmp_path):
+    root = tmp_path / "project"
+    shutil.copytree(
+        ROOT, root, ignore=shutil.ignore_patterns(".venv", ".build", ".git", "tests", "shared", "__pycache__")
+    )
+    mine = root / "notebooks" / PACKAGE / "attention.py"
+    mine.parent.mkdir()
+    mine.write_text("query = x[position] @ w_query\n", "utf-8")
+    write_course(root, tmp_path / "out")
+    assert (tmp_path / "out" / "notebooks").is_dir() and not (tmp_path / "out/notebooks" / PACKAGE).exists()
+    assert _stray_folders(Course(root)) == []
+    assert f"**/{PACKAGE}" in (ROOT / ".dockerignore").read_text("utf-8").split()
 
 
 def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp_path, monkeypatch):

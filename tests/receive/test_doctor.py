@@ -26,7 +26,7 @@ from grader.receive.doctor import (
     syntax_fault,
 )
 from grader.receive.read import PlainCell, read_submission
-from grader.reference.lab import SKIP_TAG, Lab
+from grader.reference.lab import GO_ON_CELL, SKIP_TAG, Lab
 
 START, LAB = "00_start_here", "02_self_attention"
 
@@ -177,14 +177,19 @@ def test_cells_of_one_s_own_are_listed_if_they_run(lab, examined):
     notebook.cells.insert(0, new_code_cell("\n\nfirst = 1\nsecond = 2"))
     notebook.cells.append(new_code_cell("def broken(:"))
     notebook.cells.append(new_markdown_cell("thoughts"))
-    skipped = next(cell for cell in notebook.cells if SKIP_TAG in cell.metadata.get("tags", []))
+    go_on, skipped, *_ = (cell for cell in notebook.cells if SKIP_TAG in cell.metadata.get("tags", []))
+    assert go_on.id == GO_ON_CELL
+    go_on.source = (
+        f"import math\n{go_on.source}"  # the first cell of the lab: whoever adds something there needs it
+    )
     skipped.source = "changed = 1"  # is shown, but does not run
     found = examined(notebook)
     assert [(cell.first_line, cell.fault[:6]) for cell in found.own] == [
         ("first = 1", ""),
+        ("import math", ""),
         ("def broken(:", "line 1"),
     ]
-    assert found.own[0].after == "" and found.own[1].after == lab.release().cells[-1].id
+    assert found.own[0].after == "" and found.own[2].after == lab.release().cells[-1].id
     assert not found.fine
 
 
