@@ -228,7 +228,8 @@ show_table(
 # $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
 #
 # with one factor for each word in between. The product of many factors below 1 is almost nothing: the gradient **vanishes**. The product of
-# many factors above 1 is huge: it **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back was important, no signal gets back to
+# many factors above 1 is huge: it **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back
+# was important, no signal gets back to
 # say so.
 #
 # Now measure it in real layers, freshly initialised: how large is the gradient of the last output with respect to each of 100
@@ -332,7 +333,7 @@ encoder_decoder()
 
 # %% [markdown]
 # A toy task shows what that does: translating phrases like *le chat noir et la gare vide* into *the black cat and the empty station*. The
-# data is made up, so there is as much of it as we like, and we know which words belong together: noun and adjective change places. The
+# data is made up, so there is as much of it as we like, and we know which words belong together. Noun and adjective change places. The
 # adjective has to agree in French (*noir*, *noire*) but not in English. The collapsed cell makes the sentences; look only at the
 # two that it prints.
 
@@ -513,8 +514,10 @@ show_table(
 
 # %% [markdown]
 # Twice the room changes little. Twice the practice moves the drop: sentences of 15 words, most of which failed, now come out right more often.
-# So the vector was **not** full. What the translator was short of is practice in packing and unpacking, and each further phrase is harder to
-# pack. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it takes a minute to try.) Cho et al. (2014, *On the
+# So for four phrases the vector was **not** full. What the translator was short of is practice in packing and unpacking. (For five phrases
+# this table does not decide it; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, 69 % at
+# three phrases would mean 61 % at four. It is 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
+# takes a minute to try.) Cho et al. (2014, *On the
 # properties of neural machine translation*) saw quality fall with length for real sentences, too.
 #
 # ## 4. Looking back
@@ -801,7 +804,7 @@ class LookingTranslator(Translator):
 
 
 # %% [markdown]
-# It has more to look at than the old one: all states instead of the last. Is it that which helps, or the choice among them? So a third
+# It has more to look at than the old one: all states instead of the last. Is that what helps, or is it the choice among them? So a third
 # translator gets all states, too, but without a choice: their plain average.
 
 # %% tags=["skip-grading"]
@@ -896,7 +899,7 @@ measured("why_attention.sixth",
 # ### Where does it look?
 #
 # Here are the weights that you kept. Each row is an English word about to be written, each column a French word. Drag the slider
-# from the first step, where the weights are uniform because nothing has been learned, to the last.
+# from the first step, where the weights are nearly uniform because nothing has been learned, to the last.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.training import watch_it_learn
@@ -942,7 +945,7 @@ print(f"adjectives and nouns that look most at their French partner: {found:.1%}
 print(f"... if each looked at the word in its own place:             {straight:.1%}")
 
 # %% [markdown]
-# Now look at the rows *the* and *and*. They look somewhere as well, but it means little: these words follow from the ones before, without
+# Now look at the rows *the* and *and*. They look somewhere as well, but it probably means little: these words follow from the ones before, without
 # any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is another question, and much
 # debated ([Jain and Wallace 2019](https://arxiv.org/abs/1902.10186), [Wiegreffe and Pinter 2019](https://arxiv.org/abs/1908.04626)).
 #
@@ -1354,13 +1357,13 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # ### Where do the vectors come from? (optional)
 #
-# The vectors of *train* and *station* are similar because the two words stand in the same texts. So let us make some vectors, from nothing but counting. The text
+# One reason why the vectors of *train* and *station* are similar: the two words keep similar company. So let us make some vectors, from nothing but counting. The text
 # is real: 8,470 sentences that describe functions of Python libraries. For each pair of the 600 most frequent words, count how often they stand at most four
-# places apart in a sentence. A row of this table already says what company a word keeps.
+# places apart in a sentence. Each row of this table says what company a word keeps.
 #
-# Frequent words such as *the* stand near everything, so raw counts say little. Divide by what chance would give, and take the logarithm: this is
-# **pointwise mutual information** (PMI), here with zero in place of everything negative. Then keep the 64 strongest directions of the table (its SVD). Each word has 64
-# numbers now, and the text is no longer needed: counting ends at the end of each sentence, and the vectors are made once, for the whole collection.
+# Frequent words such as *the* stand near everything, so raw counts say little. So divide each count by what chance would give, and take the
+# logarithm. This is **pointwise mutual information** (PMI); negative values are set to 0 here. Then keep the 64 strongest directions of the
+# table (its SVD). Now each word has 64 numbers. They are made once, from all sentences together, and are the same in every sentence.
 
 # %% tags=["skip-grading"]
 import re
@@ -1446,17 +1449,22 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
     ["PMI, whole rows of 600 numbers", partners_near(positive_pmi(counts))],
     ["counts, the 64 strongest directions", partners_near(strongest(counts))],
     ["counts, whole rows", partners_near(counts)],
+    ["log(1 + count), whole rows", partners_near(np.log1p(counts))],
     ["PMI of the shuffled text, three times", "  ".join(map(partners_near, mixed))],
     ["random vectors, three times", "  ".join(map(partners_near, drawn))],
 ])
 
 # %% [markdown]
-# Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. The 64 numbers lose a little against whole rows,
-# but a network cannot use 30,000 numbers for each word.
+# Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of
+# that is the logarithm: log(1 + count) alone does nearly as well with whole rows. 64 numbers do about as well as whole rows, a few words of 134 more
+# or less; and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
-# The two methods that made word vectors famous fill in such a table, too. **GloVe** ([Pennington et al. 2014](https://aclanthology.org/D14-1162/)) looks for vectors whose products give the
-# logarithms of the counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) reads the text and learns to tell real neighbours from random words; what it looks for is the PMI
-# minus a constant ([Levy & Goldberg 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). A Transformer does neither: its table starts with random numbers and is trained with everything else, as in lab 05.
+# The two methods that made word vectors famous start from the same counts. **GloVe** ([Pennington et al.
+# 2014](https://aclanthology.org/D14-1162/)) looks for vectors whose products give the
+# logarithms of the counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) never writes the table: it learns to tell
+# real neighbours from random words. The products of its vectors then come near the PMI minus a constant ([Levy & Goldberg
+# 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). A Transformer does neither: its table
+# starts with random numbers and is trained with everything else, as in lab 05.
 
 # %% [markdown]
 # ## 7. Third problem: waiting, and what it costs not to

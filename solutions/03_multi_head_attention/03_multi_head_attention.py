@@ -138,8 +138,8 @@ for column, question in enumerate(questions):
 
 # %% [markdown]
 # The row of *visite* has become three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in.
-# The three questions are no longer added up before the softmax. (Is it that, or only that the scores are no longer divided by √3? The end of
-# this section shows it.)
+# The three questions are no longer added up before the softmax. (Is it that, or only that the scores are no longer divided by √3? *Find the
+# missing control*, below, shows it.)
 #
 # A small attention like this is called a **head**. If a word does not ask a head's question, its row in that head is nearly flat: see *septembre* in
 # the head *who?*.
@@ -296,8 +296,9 @@ show_figure(
 )
 
 # %% [markdown]
-# *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and 0.20
-# (section 1): one row of weights had to serve for both. (The residual connection of lab 05 adds the two rows, so the place is not forgotten.)
+# *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and
+# 0.20 (section 1), and 0.89 and 0.10 if its scores are not divided by √3 either: one row of weights has to serve for both. (The residual
+# connection of lab 05 adds the two rows, so the place is not forgotten.)
 #
 # ### Find the missing control
 #
@@ -515,7 +516,8 @@ print("as it was:", np.array_equal(merge_heads(split), table))
 # Project with the whole matrices, split, attend once, merge, mix. No loop is needed. (The check compares numbers and would accept a loop. The
 # measurement below would reveal it.)
 #
-# One thing needs thought: the mask, which is True where a word may be looked at, and False at padding. It broadcasts to (..., q_len, k_len), and knows nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting
+# One thing needs thought: the mask, which is True where a word may be looked at, and False at padding. It broadcasts to (..., q_len,
+# k_len), and knows nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting
 # aligns axes **from the right**:
 #
 # | | | | | |
@@ -813,7 +815,8 @@ print("shape of the weights:", tuple(our_weights.shape))
 #
 # You will often see `layer(x, x)` or `layer(x, x, x)`. Why is the input given three times? Attention has three roles, and the layer cannot know who plays
 # them. In self-attention one sentence plays all three; in cross-attention the decoder's words ask, and the memory is both key and value, as below. Mind the
-# order: it is `layer(query, value, key)`, and without a key, the value serves as key, too. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.) The collapsed cell
+# order: it is `layer(query, value, key)`, and without a key, the value serves as key, too. (Keras can compute with PyTorch's tensors; lab
+# 06 uses it with TensorFlow.) The collapsed cell
 # copies the weights; look at the two differences.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -1040,7 +1043,7 @@ show_figure(
 # %% [markdown]
 # So what is a second head good for? The digits in these books were perfectly clean, and in a clean mix even a small share can be read. Real
 # vectors are not like that: a word's vector carries many things at once, and for every question the others are noise. Print the books a little less
-# clearly, and try again. To be fair to the one head, it also gets its strongest chance: a reader four times as wide, and four times as many steps.
+# clearly, and try again. To be fair to the one head, it also gets a better chance: a reader four times as wide, and four times as many steps.
 
 # %% tags=["skip-grading"]
 NOISE = 0.2  # standard deviation; a digit itself is a 1 among zeros
@@ -1082,12 +1085,13 @@ show_table(["heads", "the best reader there can be"],
 # With one head, no reader whatsoever gets more than about three quarters of these books right: what is lost in the mix stays lost. Two heads pass on two rows,
 # each with its digit at full size, and even their linear reader is nearly always right. **Here a second head is needed, whatever reads it.**
 #
-# That is the honest version of "more heads see more". A head is not needed for each question. But each head is a channel of its own, and what must share a
-# noisy channel cannot be read so well. Nobody told the two heads to take one question each: training did that.
+# That is the honest version of "more heads see more". A head is not needed for each question. But each head is a channel of its own, and
+# two answers that share one noisy channel are harder to read. Nobody told the two heads to take one question each: training did that.
 #
 # ## 8. Your module inside a real encoder (optional)
 #
-# MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
+# MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great
+# deal of real text, and is already on your
 # disk. Take the attention weights of one of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
@@ -1156,7 +1160,8 @@ show_table(["layer", "outputs", "weights"], rows,
 # ## 9. What do its heads look at? (optional)
 #
 # We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one,
-# but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at the previous token, at the next one, or
+# but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at
+# the previous token, at the next one, or
 # nearly always at a special token; hardly any look at the token itself. How much of its attention does each head here give to each of these, on average over a few
 # sentences?
 #
@@ -1279,7 +1284,8 @@ show_table(
 #
 # Do heads specialise by kind of knowledge as well: sounds, word forms, grammar, meaning? In part. Voita et al. (2019, [*Analyzing multi-head
 # self-attention*](https://arxiv.org/abs/1905.09418)) could remove most heads of a translator; those that it needed looked at neighbours, along grammar, or at rare
-# words. Tenney et al. (2019, [*BERT rediscovers the classical NLP pipeline*](https://arxiv.org/abs/1905.05950)) found parts of speech in lower layers than grammar, and grammar in lower ones
+# words. Tenney et al. (2019, [*BERT rediscovers the classical NLP pipeline*](https://arxiv.org/abs/1905.05950)) found parts of speech in
+# lower layers than grammar, and grammar in lower ones
 # than meaning. That is an order of layers, not a label for each head. Sounds you cannot find here: this encoder has only read.
 #
 # ### The head browser
@@ -1449,7 +1455,8 @@ measured("multi_head_attention.broken",
 #
 # A head that looks at the previous token seems a humble thing. What is it good for? Here is a task that needs it. Some letters come up in random order, 6 to 12 of
 # them, and then again and again in the same order: *q f a k z m q f a k z m q f ...* Which letter is next? You look for the last time that you saw the current
-# letter, and say what came **after** it. Elhage et al. ([2021](https://transformer-circuits.pub/2021/framework/index.html)) and Olsson et al. (2022, [*In-context learning and induction
+# letter, and say what came **after** it. Elhage et al. ([2021](https://transformer-circuits.pub/2021/framework/index.html)) and Olsson et
+# al. (2022, [*In-context learning and induction
 # heads*](https://arxiv.org/abs/2209.11895)) call a head that does this an **induction head**, and found such heads in all models of more than one layer that they studied.
 #
 # The network is as small as can be: letters and places, then layers of nothing but **your** attention, with a causal mask. (Lab 04 is about the places.)
@@ -1531,8 +1538,11 @@ measured("multi_head_attention.copying",
 looks = said["2"][0][1]  # of the first of the three with two layers
 
 # %% [markdown]
-# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, to about 60 %: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
-# and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the previous letter, and how
+# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, to about 60 %: to
+# find *what came after*, it would have to look for a place whose **previous** letter is the current one,
+# and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky
+# 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the
+# previous letter, and how
 # much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
 
 # %% tags=["skip-grading"]

@@ -68,7 +68,7 @@ from course_utils.models.torch_attention import sinusoidal_positions  # lab 04
 torch.set_printoptions(precision=3, sci_mode=False)
 
 # %% [markdown]
-# Everything with a thick frame you build now. The drawing fills in.
+# In this lab you build everything that has a thick frame. Run the cell again after an exercise: the drawing fills in.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -102,7 +102,7 @@ zoom()
 # in it. What the two have in common is that all positions are computed at once.)
 #
 # The data comes from a grammar that writes French and English together, so that every translation is right. Some words never appear
-# together in training (a certain verb and a certain country, say): sentences that combine them come last, as the hardest test.
+# together in training (a certain verb and a certain country, say): sentences that combine them are kept for the last test, in section 8.
 
 # %% tags=["skip-grading"]
 from course_utils.data.pairs import split_pairs
@@ -962,8 +962,8 @@ for norm_first in (False, True):
 #
 # ### Teacher forcing and the shifted target
 #
-# When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after one wrong word
-# all is lost. So in training the decoder reads the **right** words, whatever it would have written itself. This is called
+# When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after a wrong word the rest
+# seldom fits. So in training the decoder reads the **right** words, whatever it would have written itself. This is called
 # **teacher forcing**. And because of the causal mask, one pass trains all positions of the sentence at once.
 #
 # One thing is essential: at each position the decoder reads the *previous* word and is asked for the next one. What it reads is the target
@@ -1117,7 +1117,7 @@ check("transformer_pytorch.label_smoothed_loss")
 #
 # ### Exercise 11: `warmup_schedule`
 #
-# At the start the weights are random and Adam has seen few gradients, so large steps do harm. That is why the learning rate starts small,
+# At the start the weights are random and Adam has seen few gradients, so large steps do harm (section 9 measures it). That is why the learning rate starts small,
 # grows for some steps, and then falls slowly (equation 3 of the paper, with an extra factor for models of other sizes):
 #
 # $$\mathrm{rate} = \text{factor} \cdot d_\mathrm{model}^{-0.5} \cdot \min\left(\mathrm{step}^{-0.5},\; \mathrm{step} \cdot \mathrm{warmup}^{-1.5}\right)$$
@@ -1242,8 +1242,8 @@ check("transformer_pytorch.train_step")
 # takes the most probable word, appends it, and asks again, until the model says `<eos>`. A model that reads its own words in this way is
 # called **autoregressive**.
 #
-# Press *next* a few times. The numbers are those of the translator that comes with the course, which has the sizes of yours. How many
-# times is the decoder called for six words?
+# Press *next* a few times. The numbers are those of the translator that comes with the course, which has the sizes of yours. How many times
+# is the decoder called for a sentence of five words, and why?
 
 # %% tags=["skip-grading", "picture"]
 from course_utils.widgets.decoding import decoding_loop
@@ -1251,7 +1251,8 @@ from course_utils.widgets.decoding import decoding_loop
 decoding_loop()
 
 # %% [markdown]
-# Two things are easy to miss. The decoder gives logits at every position, but only those at the last word are used. And no word gets a share
+# The decoder is called six times for five words: the last call says `<eos>`. Two more things are easy to miss. The decoder gives logits at
+# every position, but only those at the last word are used. And no word gets a share
 # of 1: the labels of exercise 10 asked for 0.9, and left the rest to all other words. A large language model goes around the same loop, with
 # a hundred thousand words and word pieces in the place of 316.
 #
@@ -1416,7 +1417,8 @@ print("after: ", translate_all(model, [splits.test[0].source])[0])
 # %% [markdown]
 # *Jane visits Africa in September*, from a model that has never seen this sentence.
 #
-# Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** ([Papineni et al. 2002](https://doi.org/10.3115/1073083.1073135))
+# Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** ([Papineni et al.
+# 2002](https://doi.org/10.3115/1073083.1073135))
 # is what machine translation usually reports: it counts how many groups of one to four words a translation has in common with the
 # reference, from 0 to 100.
 
@@ -1445,7 +1447,7 @@ for name, pairs in sets.items():
 show_table(["", "sentences", "exact match", "BLEU"], rows)
 
 # %% [markdown]
-# The second line is the harder test: each of its sentences combines two words that never appeared together in training. The model
+# The second line is meant to be the harder test: each of its sentences combines two words that never appeared together in training. The model
 # has learned what a verb does and what a country is called, not a list of pairs.
 #
 # And what does it get wrong? The numbers hide that; look at the sentences.
@@ -1460,7 +1462,8 @@ for name, pairs in sets.items():
     failure_gallery(*zip(*triples, strict=True))
 
 # %% [markdown]
-# Look for patterns. Are the wrong ones long? Is a small word missing, or a clause? Has an adjective gone to the wrong noun, or been written
+# There may be only a handful. Look for patterns all the same. Are the wrong ones long? Is a small word missing, or a clause? Has an
+# adjective gone to the wrong noun, or been written
 # twice? A translation with one wrong word counts as wrong here; whether it is a bad translation is another question, and BLEU gives part of
 # the answer.
 #
@@ -1470,7 +1473,7 @@ for name, pairs in sets.items():
 # called hypotheses, and lets them compete.
 #
 # What do they compete on? The probability of the whole sentence: the product of its words' probabilities, or the sum of their logarithms. But
-# each extra word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is nearly certain. So
+# each extra word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is likely. So
 # the sum is divided by a power of the length ([Wu et al. 2016](https://arxiv.org/abs/1609.08144) use a similar form):
 #
 # $$\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_t \log p(y_t \mid y_{<t}, x)$$
@@ -1598,9 +1601,10 @@ for name, group in groups.items():
 measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong ones
 
 # %% [markdown]
-# Where greedy search is right, the beam hardly ever disagrees. Where it is wrong, the beam finds another sentence only if the model has
-# doubts: if it is sure of its mistake, no search helps. Every sentence of this grammar has exactly one right translation. Beam search pays
-# off when there are many options: long sentences, rare words, real text. And it has a price: four hypotheses are four times the work.
+# Where greedy search is right, the beam hardly ever disagrees. Where it is wrong (a handful of sentences, so take this as a hint), the beam
+# seldom helps: it can find the right sentence only if the model gives it a better score than its mistake. Every sentence of this grammar
+# has exactly one right translation. Real text has many, and there beam search is in common use. And it has a price: four hypotheses are
+# four times the work.
 
 # %% [markdown]
 # ## 9. Comparisons (optional)
@@ -2070,7 +2074,8 @@ print("rates of the steps 1, 200 and 500:", *chosen)
 # ### Attention in one call
 #
 # `F.scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$, and can do so without ever writing down the whole table of
-# weights ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)). Here it takes the place of the attention in every layer of your model: the same weights, another `forward`. The logits
+# weights ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)). Here it takes the place of the attention in every layer of your model: the
+# same weights, another `forward`. The logits
 # must be the same, and the cell insists on it. What you lose is the weights: there is nothing left to look at.
 
 # %% tags=["skip-grading"]
