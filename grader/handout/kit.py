@@ -291,7 +291,8 @@ def examination(page: Page) -> list[Task]:
     """Questions to choose from: a teacher's own, those about the reference's code, and those of the quiz, at most as many as there is room for."""
     lab = page.lab
     texts = [cell.source for cell in lab.source().cells if cell.cell_type == "code"]
-    quiz = [_as_task(question, "the quiz") for question in page.questions if not question.name]
+    quiz = [_as_task(each, "the quiz") for each in page.questions if not each.name]
+    predicted = [_as_task(each, "the lab's predictions") for each in page.questions if each.name]
     own = page.notes.exam if page.notes else ()
     room = EXAM_QUESTIONS - len(own)
     about = chosen(
@@ -299,7 +300,7 @@ def examination(page: Page) -> list[Task]:
         max(room - len(quiz), room // 2),
     )
     code = [_as_task(asked.question, f"the code of `{asked.exercise}`") for asked in about]
-    return [*own, *code, *quiz][:EXAM_QUESTIONS]
+    return [*own, *code, *quiz, *predicted][:EXAM_QUESTIONS]
 
 
 def _as_task(question: Question, source: str) -> Task:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from grader.book.counting import Counted
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
 from grader.book.results import Result
@@ -71,7 +72,6 @@ def export(
         stand = {name: standings(found, there[name], people, marks[name]) for name, found in entered.items()}
         results = {name: graded(found) for name, found in entered.items()}
         scores = {name: scores_of(found, stand[name]) for name, found in results.items()}
-        most = {lab.name: sum(counts[lab.name].most(lab.points_of_cells).values()) for lab in every}
         notes = [note for name, of_lab in stand.items() for note in in_words(name, of_lab)]
         outdated = _outdated({lab: results[lab.name] for lab in every})
         if form == "csv":
@@ -80,6 +80,7 @@ def export(
                 for name, found in results.items()
                 if counts[name].told
             }
+            most = {lab.name: _most(lab, counts[lab.name]) for lab in every if lab.name in changed}
             table = _as_it_counts(table, changed, most)
             write_csv(file, _with_states(table, stand, scores, marks, among))
             return [*outdated, *notes]
@@ -92,13 +93,24 @@ def export(
                 student for who in (*there.values(), *marks.values()) for student in who
             } - people.keys()
             people |= {student: Person(student) for student in sorted(unknown)}
+            most = {lab.name: _most(lab, counts[lab.name]) for lab in every if lab.name in scores}
             return [*outdated, *notes, *_canvas(most, scores, stand, people, file)]
-        name = chosen[0].name
-        return [*outdated, *notes, *_moodle(chosen[0], most[name], scores[name], stand[name], people, file)]
+        (lab,) = chosen
+        most_of_it = _most(lab, counts[lab.name])
+        return [
+            *outdated,
+            *notes,
+            *_moodle(lab, most_of_it, scores[lab.name], stand[lab.name], people, file),
+        ]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
+
+
+def _most(lab: Lab, counts: Counted) -> float:
+    """The points that are 100 %."""
+    return sum(counts.most(lab.points_of_cells).values())
 
 
 def _see_that_it_fits(form: str, labs: int) -> None:

@@ -211,7 +211,7 @@ def test_in_every_lab_all_exercises_come_back_in_a_fresh_process(labs, name, tmp
     shutil.copytree(lab.release_folder, tmp_path / name)
     source = with_texts(lab.source(), lab.solution_texts)
     nbformat.write(source, tmp_path / name / lab.notebook_name)
-    code = f"import sys; sys.path.insert(0, ''); {source.cells[1].source.replace(chr(10), ';').partition(';')[2].strip(';')}"
+    code = f"import sys\n\nsys.path.insert(0, '')\n{source.cells[1].source}"
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path / name,

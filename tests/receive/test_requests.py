@@ -178,7 +178,7 @@ def test_a_decision_to_keep_the_points_changes_no_points(lab):
     [
         (["1", "--reason", "So."], "either --points X or --keep"),
         (["1", "--keep", "--points", "1", "--reason", "So."], "either --points X or --keep"),
-        (["1", "--keep", "--reason", " \n"], "give it words"),
+        (["1", "--keep", "--reason", " \n"], "write something"),
         (["1", "--keep", "--reason", "x" * 6000], "at most 5,000 characters"),
         (["1", "--points", "99", "--reason", "So."], "so it cannot get 99"),
         (["1", "--points", "0", "--reason", "So."], "a request must not cost any"),
