@@ -79,7 +79,7 @@ def keep(slug: str, source: str, namespace: Mapping[str, Any], before: Mapping[s
             continue
         with contextlib.suppress(Exception):
             now = _sum_of(value)
-            if now is None or now == before.get(name) or _bytes_of(kind, value) > MOST_BYTES:
+            if now is None or now == before.get(name):
                 continue
             _pending.pop(name, None)  # trained anew
             file = folder_of(slug) / f"{name}.{digest(source)}{_ENDINGS[kind]}"
@@ -149,9 +149,12 @@ def _kind_of(value: Any) -> str:
 
 
 def _sum_of(value: Any) -> Any:
-    """What changes if a model's weights do; None for what is no model."""
+    """What changes if a model's weights do; None for what is no model, or too large to be kept: this is asked before every cell."""
     with contextlib.suppress(Exception):
-        match _kind_of(value):
+        kind = _kind_of(value)
+        if kind and _bytes_of(kind, value) > MOST_BYTES:
+            return None
+        match kind:
             case "torch":
                 return tuple(float(each.double().abs().sum()) for each in value.state_dict().values())
             case "keras":

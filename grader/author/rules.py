@@ -51,7 +51,7 @@ MIN_SECRET = 12
 """A piece of a solution with this many characters or more must not occur in a hint."""
 
 _SENTENCE = re.compile(r"[^a-z][^\n]*\.(\n.*)?", re.DOTALL)
-_ROW = re.compile(r"^\| *\d+ *\| *`(\w+)` *\|(?:[^|\n]*\|){2} *(\d+) *\| *(\d+) *\|$", re.MULTILINE)
+ROW = re.compile(r"^\| *\d+ *\| *`(\w+)` *\|(?:[^|\n]*\|){2} *(\d+) *\| *(\d+) *\|$", re.MULTILINE)
 
 
 def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) -> list[str]:
@@ -153,8 +153,8 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     yield from _core_path(lab, source)
-    rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
-    writing = sum(int(minutes) for _, minutes, _ in _ROW.findall(page))
+    rows = [(name, float(points)) for name, _, points in ROW.findall(page)]
+    writing = sum(int(minutes) for _, minutes, _ in ROW.findall(page))
     reading = round(_words(source.cells, lab.folder / QUIZ) / WORDS_A_MINUTE)
     if lab.settings["minutes"] < writing + reading:
         yield (
@@ -185,7 +185,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
         return
     page = source.cells[0].source
     done = {nbgrader_of(cell).get("grade_id") for cell in core}
-    needed = sum(int(minutes) for name, minutes, _ in _ROW.findall(page) if name in done)
+    needed = sum(int(minutes) for name, minutes, _ in ROW.findall(page) if name in done)
     needed += round(_words(core) / WORDS_A_MINUTE)
     said = f"about {promised} minutes, and {round(_words([], lab.folder / QUIZ) / WORDS_A_MINUTE)} for the review quiz"
     if not isinstance(promised, int) or promised < needed:

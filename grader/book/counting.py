@@ -45,6 +45,14 @@ class Counted:
         """
         return {cell: each for cell, each in points.items() if cell not in self.left_out | self.bonus}
 
+    def total(self, points: Mapping[str, float]) -> float:
+        """The points that are 100 %.
+
+        Args:
+            points: graded cell -> its points.
+        """
+        return sum(self.most(points).values())
+
     def of(self, cell: str) -> str:
         """In words what is different about a cell; empty if nothing is."""
         return NOT if cell in self.left_out else "bonus" if cell in self.bonus else ""

@@ -22,6 +22,7 @@ from course_utils.own_code.practice import questions_about
 from course_utils.own_code.questions import chosen
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Question, read_questions
+from grader.author.rules import ROW
 from grader.core_path import pieces
 from grader.course import Course, CourseError
 from grader.handout.site import Say, ends, results_of, run_sphinx, write_static
@@ -35,7 +36,6 @@ _MARK = ".teaching-kit"
 _DISCUSS = re.compile(
     r"\*\*Discuss with a neighbour,\*\* or write two sentences\. (.*?)(?:\n\n|\Z)", re.DOTALL
 )
-_ROW = re.compile(r"^\| \d+ \| `(\w+)` \|.*\| (\d+) \| [\d.]+ \|$", re.MULTILINE)
 _SECONDS = 60.0
 """CPU time for making questions about a lab's code."""
 
@@ -356,12 +356,9 @@ def _first(pages: Sequence[Page]) -> str:
         "| lab | core path | all of it | after | pages |",
         "|---|---|---|---|---|",
     ]
-    for name, info in infos.items():
-        shown = (
-            f', <a href="{name}_pictures.html">pictures</a>'
-            if next(p for p in pages if p.lab.name == name).pictures
-            else ""
-        )
+    for page in pages:
+        name, info = page.lab.name, page.lab.info
+        shown = f', <a href="{name}_pictures.html">pictures</a>' if page.pictures else ""
         lines.append(
             f"| {info.number} {info.title} | {minutes[name]} min | {info.minutes} min | {', '.join(info.needs) or '–'} | "
             f"[to teach it]({name}.md){shown}, [quiz]({name}_quiz.md), [exam]({name}_exam.md) |"
@@ -375,7 +372,7 @@ def _first(pages: Sequence[Page]) -> str:
             )
     lines += [
         "",
-        "Minutes are for reading and writing on the core path, without talking about it. Where a week is too full, each lab's page says "
+        "Minutes are for reading and writing on the core path, discussions not included. Where a week is too full, each lab's page says "
         "what to leave out.",
     ]
     for caption, ending in {"To teach": "", "On paper": "_quiz", "Examinations": "_exam"}.items():
@@ -418,7 +415,7 @@ def _lesson(page: Page) -> str:
 
 def _from_notes(lab: Lab, notes: Notes) -> Iterator[str]:
     yield from ("## On the board", "", notes.board, "", "## If time is short", "", notes.short, "")
-    yield from ("## Three mistakes that many make", "")
+    yield from ("## Mistakes that many make", "")
     for mistake in notes.mistakes:
         entries = lab.misconceptions[f"{lab.slug}.{mistake.exercise}"]
         entry = next(each for each in entries if each.name == mistake.name)
@@ -433,7 +430,7 @@ def _from_notes(lab: Lab, notes: Notes) -> Iterator[str]:
 def _way(lab: Lab) -> Iterator[str]:
     """A row for each section: heading, exercises with their minutes, whether it is on the core path."""
     source = lab.source()
-    minutes = dict(_ROW.findall(source.cells[0].source))
+    minutes = {name: needed for name, needed, _ in ROW.findall(source.cells[0].source)}
     rows: dict[str, tuple[list[str], str]] = {}
     heading = ""
     for piece in pieces(source):

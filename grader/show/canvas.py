@@ -359,7 +359,7 @@ def differences(
     with Gradebook.open(lab.course) as gradebook:
         entered, people = gradebook.results(lab, among), gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
-        points = sum(gradebook.counted(lab).most(lab.points_of_cells).values())
+        points = gradebook.counted(lab).total(lab.points_of_cells)
     results = graded(entered)
     there = [student for student in collected(lab) if among is None or student in among]
     stand = standings(entered, there, (), marks)

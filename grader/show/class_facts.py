@@ -169,7 +169,7 @@ def analyse(
     open_requests = tuple(each for each in requests if not each.decided)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
     return Analysis(
-        sum(results[0].counts.most(lab.points_of_cells).values()),
+        results[0].counts.total(lab.points_of_cells),
         lab.points_of_cells,
         tuple(results),
         tuple(

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from grader.book.counting import Counted
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
 from grader.book.results import Result
@@ -80,7 +79,9 @@ def export(
                 for name, found in results.items()
                 if counts[name].told
             }
-            most = {lab.name: _most(lab, counts[lab.name]) for lab in every if lab.name in changed}
+            most = {
+                lab.name: counts[lab.name].total(lab.points_of_cells) for lab in every if lab.name in changed
+            }
             table = _as_it_counts(table, changed, most)
             write_csv(file, _with_states(table, stand, scores, marks, among))
             return [*outdated, *notes]
@@ -93,10 +94,12 @@ def export(
                 student for who in (*there.values(), *marks.values()) for student in who
             } - people.keys()
             people |= {student: Person(student) for student in sorted(unknown)}
-            most = {lab.name: _most(lab, counts[lab.name]) for lab in every if lab.name in scores}
+            most = {
+                lab.name: counts[lab.name].total(lab.points_of_cells) for lab in every if lab.name in scores
+            }
             return [*outdated, *notes, *_canvas(most, scores, stand, people, file)]
         (lab,) = chosen
-        most_of_it = _most(lab, counts[lab.name])
+        most_of_it = counts[lab.name].total(lab.points_of_cells)
         return [
             *outdated,
             *notes,
@@ -106,11 +109,6 @@ def export(
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
-
-
-def _most(lab: Lab, counts: Counted) -> float:
-    """The points that are 100 %."""
-    return sum(counts.most(lab.points_of_cells).values())
 
 
 def _see_that_it_fits(form: str, labs: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -130,6 +131,14 @@ def test_an_examination_has_twenty_questions_and_those_about_code_are_of_the_lab
     assert about and all(task.source.split("`")[1] in lab.info.exercises for task in about)
     assert all(task.solution for task in tasks)
     assert len({task.text for task in tasks}) == len(tasks)
+
+
+def test_the_way_through_a_lab_has_the_minutes_of_its_first_page(labs):
+    lab = labs[START]
+    (minutes,) = re.findall(
+        r"^\| 1 \| `softmax` \|.*?\| (\d+) \| \d+ \|$", lab.source().cells[0].source, re.MULTILINE
+    )
+    assert any(f"`softmax` {minutes} |" in row for row in kit._way(lab))
 
 
 def test_pictures_have_the_heading_above_them_and_reports_are_none():
