@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,14 @@ def own_progress(tmp_path_factory, monkeypatch) -> Path:
     path = tmp_path_factory.mktemp("progress") / "progress.json"
     monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", str(path))
     return path
+
+
+@pytest.fixture(autouse=True)
+def nothing_ends_idle_processes_later() -> Iterator[None]:
+    """nbgrader's step ends preloaded processes when it has had no work for a while; that would be in the middle of another test."""
+    yield
+    if steps := sys.modules.get("grader.plugins.steps"):
+        steps._idle.begin()
 
 
 @pytest.fixture(scope="session")

@@ -474,9 +474,10 @@ def _learner_texts(built: Path) -> Iterator[tuple[str, str | bytes]]:
                 yield f"cell {cell.id!r}", cell.source
                 yield f"an output of cell {cell.id!r}", json.dumps(cell.get("outputs", []))
         yield path.name, content
-    for path, content in files_in(Path(__file__).parents[2] / "course_utils"):
-        if path.suffix == ".py":
-            yield f"course_utils/{path.name}", content
+    for path in sorted(
+        (Path(__file__).parents[2] / "course_utils").rglob("*.py")
+    ):  # caches come and go while others import
+        yield f"course_utils/{path.name}", path.read_bytes()
 
 
 # ---------------------------------------------------------------------------------- files

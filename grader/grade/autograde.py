@@ -13,6 +13,8 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -298,13 +300,32 @@ def _entered(
     try:
         graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
         # the notebook first: if its marker does not reach the gradebook, the next run simply writes it again
-        _write_notebook(lab, graded)
-        gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
+        with _interrupts_later():
+            _write_notebook(lab, graded)
+            gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
     except GraderError:
         raise
     except Exception as error:  # again a fault in the grader itself
         return grading.failed(folder, error)
     return graded.record
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Lets Ctrl-C wait for the end of the block. In the middle of it, SQLAlchemy may make an error of its own of it, and the run
+    would go on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _marker_of(graded: Graded, fingerprint: str) -> Marker:

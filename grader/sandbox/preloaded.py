@@ -297,11 +297,12 @@ def borrow(setting: Setting) -> Preloaded:
         GraderError: the sandbox cannot be set up on this machine.
     """
     waiting = _idle.get(setting, [])
-    while waiting:
-        preloaded = waiting.pop()
-        if preloaded.alive:
-            return preloaded
-        preloaded.close()
+    with contextlib.suppress(IndexError):  # none is left; another thread may have taken the last
+        while True:
+            preloaded = waiting.pop()
+            if preloaded.alive:
+                return preloaded
+            preloaded.close()
     return Preloaded(setting)
 
 
@@ -313,7 +314,7 @@ def give_back(preloaded: Preloaded) -> None:
 @atexit.register
 def close_all() -> None:
     """Ends every container that is being kept for another kernel."""
-    while _idle:
-        _, waiting = _idle.popitem()
-        for preloaded in waiting:
-            preloaded.close()
+    for waiting in list(_idle.values()):
+        with contextlib.suppress(IndexError):
+            while True:
+                waiting.pop().close()  # taken away first, so that no other thread borrows it

@@ -22,6 +22,7 @@ from test_pool import until
 from typer.testing import CliRunner
 
 from grader import imports
+from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
@@ -504,6 +505,40 @@ def test_in_a_pipe_there_are_no_control_characters(command):
     output = command().output
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", output)
     assert output.count("Grading") == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_submission_is_entered_waits_until_it_is(lab, runner, monkeypatch):
+    """Whatever code it comes in the middle of: libraries make errors of their own of it, and the run would go on."""
+    write, calls = Gradebook.write, []
+
+    def at(moment: int):
+        def interrupted(*arguments):
+            left = moment
+
+            def profile(frame, event, argument):
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    signal.raise_signal(signal.SIGINT)
+
+            sys.setprofile(profile)
+            try:
+                write(*arguments)
+            finally:
+                sys.setprofile(None)
+                calls.append(moment - left)
+
+        return interrupted
+
+    monkeypatch.setattr(Gradebook, "write", at(-1))
+    graded(lab, runner)
+    for part in range(1, 8):
+        monkeypatch.setattr(Gradebook, "write", at(calls[0] * part // 8))
+        with pytest.raises(KeyboardInterrupt):
+            graded(lab, runner, Again.ALL)
+        monkeypatch.setattr(Gradebook, "write", write)
+        assert len(again_done(lab, runner)) == 0
 
 
 PROGRAM = f"""
