@@ -20,6 +20,18 @@ def no_room(error: OSError) -> GraderError:
     return GraderError(f"{where}: {error.strerror}. Free some disk space, then run the same command again.")
 
 
+def see_whether_it_was_ctrl_c(error: BaseException | None) -> None:
+    """SQLAlchemy makes an AssertionError of Ctrl-C that comes in the middle of a transaction; then the run would go on.
+
+    Raises:
+        KeyboardInterrupt: the error, or what it was raised in the middle of, was one.
+    """
+    while error:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        error = error.__context__
+
+
 def place_of(error: BaseException, file: Path) -> str:
     """``file:line`` of the line in a file that raised an error, or that the error passed through."""
     if isinstance(error, SyntaxError) and error.filename == str(file):

@@ -24,6 +24,7 @@ from grader.book.rules import RULES
 from grader.book.statuses import STATUSES
 from grader.book.tables import bring_up_to_date
 from grader.course import Course, CourseError
+from grader.errors import see_whether_it_was_ctrl_c
 
 _NOTE_SECONDS = 60
 """So often a command that enters many submissions notes what the gradebook is: it may be killed."""
@@ -68,6 +69,9 @@ class Database:
                 yield cls(course, book)
         except CourseError:
             usable = False
+            raise
+        except AssertionError as error:
+            see_whether_it_was_ctrl_c(error)
             raise
         finally:
             if usable:

@@ -13,8 +13,6 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,7 +24,7 @@ from course_utils.checking.expected import Expected
 from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.course import Course, CourseError, make_private
-from grader.errors import GraderError
+from grader.errors import GraderError, see_whether_it_was_ctrl_c
 from grader.files import SECRET, TIMESTAMP
 from grader.grade import pool
 from grader.grade.resume import Again, digest_of, fingerprint_of_lab, sort_out
@@ -300,32 +298,14 @@ def _entered(
     try:
         graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
         # the notebook first: if its marker does not reach the gradebook, the next run simply writes it again
-        with _interrupts_later():
-            _write_notebook(lab, graded)
-            gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
+        _write_notebook(lab, graded)
+        gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
     except GraderError:
         raise
     except Exception as error:  # again a fault in the grader itself
+        see_whether_it_was_ctrl_c(error)
         return grading.failed(folder, error)
     return graded.record
-
-
-@contextlib.contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Lets Ctrl-C wait for the end of the block. In the middle of it, SQLAlchemy may make an error of its own of it, and the run
-    would go on.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _marker_of(graded: Graded, fingerprint: str) -> Marker:
