@@ -619,7 +619,7 @@ def alignment_picture(alignment: Alignment, moving: bool = False) -> str:
     says = escape(
         f"A translation, and the French word that each English word looked at most: {pairs}.", quote=True
     )
-    return f'<svg class="words" role="img" aria-label="{says}" viewBox="60 0 390 {height}">{french}{"".join(english)}</svg>'
+    return f'<svg class="words" role="img" aria-label="{says}" viewBox="50 0 400 {height}">{french}{"".join(english)}</svg>'
 
 
 def followers_picture(language: str, start: str) -> str:

@@ -112,7 +112,7 @@ function fiveTasks(place, model, about) {
       item.firstChild.style.setProperty("--tint", weights[place_]);
       item.lastChild.textContent = weights[place_] >= 0.05 ? percent(weights[place_]) : "";
     });
-    if (tell) said.textContent = toldLook(steps[at], weights, pieces, named, "pieces");
+    if (tell) said.textContent = toldLook(steps[at], weights, pieces, named);
   }
 
   function done() {

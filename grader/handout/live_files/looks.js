@@ -64,8 +64,8 @@ class Chosen {
   }
 }
 
-/** What a step looked at before it wrote, and what was likeliest there, as a sentence. read: what it looked at; named: the name of an id; kind: of what it writes. */
-function toldLook({ id, probabilities }, weights, read, named, kind) {
-  const three = (numbers, name) => largest(numbers, 3).map((at) => `${name(at)} ${percent(numbers[at])}`).join(", ");
-  return `Before it wrote “${named(id)}”, it looked at ${three(weights, (at) => read[at])}. The likeliest next ${kind} were ${three(probabilities, named)}.`;
+/** What a step looked at before it wrote, and what was likeliest there, as a sentence. read: what it looked at; named: the name of an id. */
+function toldLook({ id, probabilities }, weights, read, named) {
+  const three = (shares, name) => largest(shares, 3).filter((at, rank) => rank === 0 || shares[at] >= 0.005).map((at) => `${name(at)} ${percent(shares[at])}`).join(", ");
+  return `Before it wrote “${named(id)}”, it looked at ${three(weights, (at) => read[at])}. Likeliest in this place: ${three(probabilities, named)}.`;
 }

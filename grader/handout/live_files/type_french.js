@@ -81,7 +81,7 @@ function typeFrench(place, translator) {
       item.style.setProperty("--weight", weights[at]);
       item.lastChild.textContent = percent(weights[at]);
     });
-    if (tell) said.textContent = toldLook(steps[number], weights, french, (word) => translator.target[word], "words");
+    if (tell) said.textContent = toldLook(steps[number], weights, french, (word) => translator.target[word]);
   }
 
   function compare(ids) {
