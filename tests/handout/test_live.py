@@ -529,6 +529,8 @@ def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_
     field.fill("verb:\n")
     page.get_by_text("Type a text behind the prefix").wait_for()
     assert pieces.count() == rows.count() == 0
+    field.fill("verb: " + 90 * "ж")
+    page.get_by_text("reads at most 80: shorten it").wait_for()
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 // The page "One model, five tasks": a prefix and a text are read, an answer is written piece by piece, and each piece shows where the model looked.
 
+const MOST_PIECES = 80; // more than twice what training had, and quick on a phone
+
 const small = (text) => text.toLowerCase().replace(/\s+/gu, "");
 const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
 
@@ -50,7 +52,7 @@ function fiveTasks(place, model, about) {
     does, examples, warned,
     html("h2", {}, "The answer, piece by piece"),
     answer,
-    html("p", { class: "quiet" }, "The model reads and writes pieces of words. Point at a piece of the answer, or go through them with the arrow keys: the fuller a piece of your text is coloured, the more the decoder looked at it before it wrote this one."),
+    html("p", { class: "quiet" }, "The model reads and writes pieces of words. Point at a piece of the answer, or go through them with the arrow keys: the fuller a piece of your text is coloured, the more the decoder looked at it before it wrote this one. The numbers are percentages; those below 5 are left out."),
     html("div", { class: "read" }, html("span", {}, "reads"), read, html("span", {}, "writes"), written), said,
     html("div", { class: "row" }, ...head.parts, shareButton()),
     html("h2", {}, "The same text under every prefix"),
@@ -90,6 +92,10 @@ function fiveTasks(place, model, about) {
     answer.textContent = said.textContent = "";
     if (!rest) return;
     const ids = tokens.encode(typed), inFront = prefix ? tokens.encode(prefix).length : 0;
+    if (ids.length > MOST_PIECES) {
+      warned.textContent = `This text has ${ids.length} pieces, and this page reads at most ${MOST_PIECES}: shorten it.`;
+      return;
+    }
     pieces = ids.map(named);
     read.replaceChildren(...ids.map((id, at) => piece(id, html("span", { class: at < inFront ? "chip prefix" : "chip" }, pieces[at]), html("small"))));
     answer.setAttribute("aria-busy", "true");
@@ -110,7 +116,7 @@ function fiveTasks(place, model, about) {
     const weights = head.weightsOf(steps[at]);
     [...read.children].forEach((item, place_) => {
       item.firstChild.style.setProperty("--tint", weights[place_]);
-      item.lastChild.textContent = weights[place_] >= 0.05 ? percent(weights[place_]) : "";
+      item.lastChild.textContent = weights[place_] >= 0.05 ? Math.round(100 * weights[place_]) : "";
     });
     if (tell) said.textContent = toldLook(steps[at], weights, pieces, named);
   }
