@@ -198,7 +198,6 @@ TASKS = (
     ),
 )
 
-
 LIMITS = (
     "It has five tasks and no others. It was never trained to chat, to answer questions or to follow requests.",
     "It does not summarise real texts. On 100 descriptions of Python functions, its “headline:” reached a ROUGE-1 of .011; the first sentence of each has .185.",
@@ -206,7 +205,7 @@ LIMITS = (
 )
 """What the page says that the model cannot do; docs/data-text-to-text.md has the measurements."""
 
-LIMIT_OF_NAMES = "A name does not tell it enough: it finds the language of {right} in 300. Always saying the language that is most frequent in training finds {usual}."
+LIMIT_OF_NAMES = "It often cannot tell a name's language: {right} of 300 are right. Always saying the language that is most frequent in training gets {usual}."
 
 
 @functools.cache
