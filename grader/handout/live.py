@@ -11,7 +11,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,10 @@ import jinja2
 import numpy as np
 
 from course_utils import widgets
+from course_utils.data.byte_pairs import SINGLE
 from course_utils.data.language_names import LANGUAGES, load_language_names
 from course_utils.data.translation import JANE
+from course_utils.data.words import word_tokens
 from course_utils.labs import LabInfo
 from course_utils.models.small_decoders import file_of
 from course_utils.widgets import Widget, plain
@@ -31,6 +33,8 @@ from course_utils.widgets.stepper import AttentionStepper
 from grader.course import CourseError
 
 if TYPE_CHECKING:
+    from course_utils.data.tasks import TaskData
+    from course_utils.models.text_to_text import Writer
     from course_utils.plots.alignment import Alignment
 
 FILES = Path(__file__).parent / "live_files"
@@ -98,6 +102,149 @@ def speller() -> Model:
     layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
     config = {"embedding_dim": width, "num_heads": 4, "num_layers": layers}
     return packed(state, config=config, tokens=tokens, languages=[*LANGUAGES])
+
+
+@functools.cache
+def _writer() -> Writer:
+    """Lab 12's model."""
+    from course_utils.models.text_to_text import Writer
+
+    return Writer.shipped()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of lab 12's model, as its page tells of it.
+
+    Attributes:
+        does: what the model makes of a text.
+        trained: what the training texts look like.
+        right: answers that were right, of 300 test texts (docs/data-text-to-text.md, like the next two).
+        bare, other: of the first 100, without a prefix and under another task's.
+        examples: texts without the prefix.
+        capitals: whether its training texts have capital letters.
+        closed: whether its texts are made of a list of words, so that one can say which word is not on it.
+    """
+
+    name: str
+    does: str
+    trained: str
+    right: int
+    bare: int
+    other: int
+    examples: tuple[str, ...]
+    capitals: bool = False
+    closed: bool = False
+
+
+TASKS = (
+    Task(
+        "translation",
+        "translates",
+        "French sentences of lab 05, made of a few hundred words",
+        right=296,
+        bare=7,
+        other=0,
+        examples=(JANE.source, "Paul pense que nous avons eu un beau chien"),
+        capitals=True,
+        closed=True,
+    ),
+    Task(
+        "headline",
+        "writes a headline",
+        "articles of one kind: somebody with a job, from some place, did something on some day",
+        right=281,
+        bare=51,
+        other=82,
+        examples=(
+            "kobena , a pilot from tamuri , repaired the bridge on monday .",
+            "it rained on monday . sifo , a painter from rima , visited the stadium on monday .",
+        ),
+    ),
+    Task(
+        "verb",
+        "says which verb comes next",
+        "sentences that stop before “is” or “are”, with other nouns in between",
+        right=300,
+        bare=82,
+        other=43,
+        examples=(
+            "in town the old keys near the cabinet that faced the door still",
+            "the carpet across from the garden that resembled the poems that followed the new pilots often",
+        ),
+        closed=True,
+    ),
+    Task(
+        "acceptability",
+        "judges whether the verb fits, and names its reason first",
+        "such sentences with “is here” or “are here” at the end, which fits in half of them",
+        right=300,
+        bare=88,
+        other=9,
+        examples=(
+            "in town the bridges below the famous drivers near the fountain certainly are here",
+            "in summer the teacher behind the old blanket near the new fountains always are here",
+        ),
+        closed=True,
+    ),
+    Task(
+        "language",
+        "says which language a name is from",
+        "names on lists of 20 languages; some names stand on several",
+        right=115,
+        bare=32,
+        other=25,
+        examples=("rossi", "karhunen", "zvonko"),
+    ),
+)
+
+LIMITS = (
+    "It has five tasks and no others. It was never trained to chat, to answer questions or to follow requests.",
+    "It does not summarise real texts. On 100 descriptions of Python functions, its “headline:” reached a ROUGE-1 of .011; the first sentence of each has .185.",
+    "It does not always do what the prefix says. Under another task's prefix, 82 of 100 articles still got the right headline. A likely reason is that no other task's texts look like an article.",
+)
+"""What the page says that the model cannot do; docs/data-text-to-text.md has the measurements."""
+
+LIMIT_OF_NAMES = "It often cannot tell a name's language: {right} of 300 are right. Always saying the language that is most frequent in training gets {usual}."
+
+
+@functools.cache
+def examples_of_tasks() -> dict[str, TaskData]:
+    """Lab 12's examples, which take seconds to make."""
+    from course_utils.data.tasks import load_tasks
+
+    return load_tasks()
+
+
+@functools.cache
+def text_to_text() -> Model:
+    """Lab 12's model for five tasks, its byte pairs, and which words its training texts have."""
+    from course_utils.data.tasks import PREFIXES
+    from course_utils.models.text_to_text import CONFIG
+
+    writer, data = _writer(), examples_of_tasks()
+    ids = {token: number for number, token in enumerate(writer.tokens.vocabulary)}
+
+    def words_of(task: Task) -> list[str]:
+        prefix = PREFIXES[task.name]
+        pieces = {piece for one in data[task.name].train for piece in one.source.removeprefix(prefix).split()}
+        return sorted({word for piece in pieces for word in word_tokens(piece)})
+
+    answers = Counter(one.target for one in data["language"].train)
+    usual = sum(one.target == answers.most_common(1)[0][0] for one in data["language"].test)
+    tasks = [
+        {**asdict(task), "prefix": PREFIXES[task.name], "words": words_of(task) if task.closed else []}
+        for task in TASKS
+    ]
+    return packed(
+        {name: value.numpy() for name, value in writer.model.state_dict().items()},
+        config=CONFIG,
+        single=[token[0] for token in SINGLE],
+        merges=[[ids[left], ids[right]] for left, right in writer.tokens.merges],
+        tasks=tasks,
+        limits=[*LIMITS, LIMIT_OF_NAMES.format(right=TASKS[-1].right, usual=usual)],
+        longest_text=max(len(one.source.split()) for each in data.values() for one in each.train),
+    )
 
 
 ENCODER_SENTENCES = (
@@ -229,6 +376,11 @@ def decoding_loop() -> Model:
     return Model({"sentences": sentences, "known": len(target)}, b"")
 
 
+def as_text(numbers: bytes) -> str:
+    """Bytes in Ascii85, which is shorter than base64, without the one letter of it that HTML could misread. Zeros fill the last group of four."""
+    return base64.a85encode(numbers.ljust(-(-len(numbers) // 4) * 4, b"\0")).decode("ascii").replace("<", "v")
+
+
 _EXPORT = "export default { render };"
 
 
@@ -277,7 +429,7 @@ PAGES = (
         "Type French",
         "Watch a small Transformer translate your sentence, and see which French words it looks at for each English word.",
         "05_transformer_pytorch",
-        ("page", "arithmetic", "translator", "type_french"),
+        ("page", "arithmetic", "encoder_decoder", "words", "translator", "looks", "type_french"),
         translator,
         lambda: alignment_picture(example()),
     ),
@@ -289,6 +441,24 @@ PAGES = (
         ("page", "arithmetic", "speller", "next_letter"),
         speller,
         lambda: followers_picture("Italian", "ma"),
+    ),
+    Page(
+        "five-tasks",
+        "One model, five tasks",
+        "Write the task in front of your text, and see one small Transformer translate, write a headline or judge a verb, and where a prefix is not enough.",
+        "12_text_to_text",
+        (
+            "page",
+            "arithmetic",
+            "encoder_decoder",
+            "words",
+            "byte_pairs",
+            "text_to_text",
+            "looks",
+            "five_tasks",
+        ),
+        text_to_text,
+        lambda: tasks_picture(),
     ),
     Page(
         "heads",
@@ -363,7 +533,7 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
             still=page.still(),
             lab={"title": f"{lab.number} {lab.title}", "address": f"{lab.name}/{lab.slug}.html"},
             about=json.dumps(dict(model.about), ensure_ascii=False).replace("<", "\\u003c"),
-            numbers=base64.b64encode(model.numbers).decode("ascii"),
+            numbers=as_text(model.numbers),
             module=module(*page.files, widget=page.widget),
         )
         (folder / f"{page.name}.html").write_text(text, "utf-8")
@@ -448,7 +618,7 @@ def alignment_picture(alignment: Alignment, moving: bool = False) -> str:
     says = escape(
         f"A translation, and the French word that each English word looked at most: {pairs}.", quote=True
     )
-    return f'<svg class="words" role="img" aria-label="{says}" viewBox="60 0 390 {height}">{french}{"".join(english)}</svg>'
+    return f'<svg class="words" role="img" aria-label="{says}" viewBox="50 0 400 {height}">{french}{"".join(english)}</svg>'
 
 
 def followers_picture(language: str, start: str) -> str:
@@ -471,3 +641,20 @@ def followers_picture(language: str, start: str) -> str:
     listed = ", ".join(f"{letter} {share:.0%}" for letter, share in shares)
     says = escape(f"What follows “{start}” in the {language} names of this course: {listed}.", quote=True)
     return f'<svg class="words" role="img" aria-label="{says}" viewBox="60 0 390 170">{bars}</svg>'
+
+
+def tasks_picture() -> str:
+    """What lab 12's model makes of an example of each task, as HTML with a text in place of it."""
+    from course_utils.data.tasks import PREFIXES
+
+    sources = [(PREFIXES[task.name], task.examples[0]) for task in TASKS]
+    answers = _writer().write([prefix + text for prefix, text in sources])
+    says = "; ".join(
+        f"{prefix}{text} gives {answer}" for (prefix, text), answer in zip(sources, answers, strict=True)
+    )
+    rows = "".join(
+        f"<p><span>{escape(prefix)}</span>{escape(text)}<br><b>{escape(answer)}</b></p>"
+        for (prefix, text), answer in zip(sources, answers, strict=True)
+    )
+    label = escape(f"Five texts with a prefix, and what one model writes: {says}.", quote=True)
+    return f'<div class="tasks-still" role="img" aria-label="{label}">{rows}</div>'

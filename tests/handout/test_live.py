@@ -7,6 +7,8 @@ import random
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 import torch
 from accessible import AXE, violations
 from playwright.sync_api import Page, sync_playwright
+from project import ROOT
 from test_browser import CHROMIUM, FLAGS
 
 from course_utils.data.batches import encode_batch
@@ -24,6 +27,7 @@ from course_utils.data.translation import translation_pairs
 from course_utils.data.words import join_words, word_tokens
 from course_utils.models.pretrained import read
 from course_utils.models.small_decoders import load_decoder
+from course_utils.models.text_to_text import Attention, TextToText, Writer
 from course_utils.models.translator import LibraryTranslator
 from course_utils.widgets.stepper import AttentionStepper
 from grader.course import CourseError
@@ -84,7 +88,8 @@ said = given.map((text, number) => {
     text: translator.decode(steps.map(({ id }) => id)), beam: number < 20 ? translator.beam(ids) : null };
 });"""
     folder = tmp_path_factory.mktemp("french")
-    return in_node(folder, ("arithmetic", "translator"), live.translator(), script, SENTENCES)
+    files = ("arithmetic", "encoder_decoder", "words", "translator")
+    return in_node(folder, files, live.translator(), script, SENTENCES)
 
 
 @pytest.mark.slow
@@ -126,10 +131,139 @@ def test_the_page_cuts_and_joins_words_as_the_labs_do(tmp_path):
     ]  # fmt: skip
     given = [*odd, *SENTENCES, *(pair.target for pair in translation_pairs(50, seed=1))]
     script = "said = given.map((text) => { const words = page.wordTokens(text); return [words, page.joinWords(words)]; });"
-    found = in_node(tmp_path, ("arithmetic", "translator"), live.Model({}, b""), script, given)
+    found = in_node(tmp_path, ("words",), live.Model({}, b""), script, given)
     for text, (words, joined) in zip(given, found, strict=True):
         assert words == word_tokens(text), text
         assert joined == join_words(word_tokens(text)), text
+
+
+# Texts that a byte-pair encoding could cut differently: blanks of all kinds, marks on letters, numbers of all scripts, no letters at all.
+ODD = [
+    "", " ", "a\u0085b\ufeffc\u200bd", "  two\t\ttabs \r\n", "I'm, they'll, L'EAU, it'S", "é e\u0301 ﬁ Ⅷ ½ ²³ ٣ 一二", "👩‍👩‍👧 \U0001f600", "\x00\x7f\xad\u2028",
+]  # fmt: skip
+
+
+def of_any_letters(count: int) -> list[str]:
+    """Random texts: every plane of Unicode, and blanks, apostrophes and plain letters between them; no halves of surrogates."""
+    chance = random.Random(36)
+    ranges = [
+        (0, 0x80),
+        (0x80, 0x300),
+        (0x300, 0x3000),
+        (0x3000, 0xD800),
+        (0xE000, 0x10000),
+        (0x10000, 0x110000),
+    ]
+    plain = [*" \n'stremdlv", "\u00a0", "\u3000", "\ufeff", " jane", "'ll"]
+    return [
+        "".join(
+            chance.choice(plain) if chance.random() < 0.5 else chr(chance.randrange(*chance.choice(ranges)))
+            for _ in range(chance.randrange(1, 40))
+        )
+        for _ in range(count)
+    ]
+
+
+@needs_node
+def test_the_page_cuts_any_text_into_the_course_s_byte_pairs_and_puts_it_together_again(tmp_path):
+    tokens, chance = Writer.shipped().tokens, random.Random(37)
+    texts = [*ODD, *of_any_letters(3_000), *(one for task in live.TASKS for one in task.examples), *SENTENCES]
+    # What a model might write: any ids, halves of letters and numbers that are none among them.
+    written = [[chance.randrange(len(tokens) + 2) for _ in range(12)] for _ in range(500)]
+    script = """
+const tokens = new page.BytePairs(about);
+said = { ids: given.texts.map((text) => tokens.encode(text)), back: given.texts.map((text) => tokens.decode(tokens.encode(text))),
+  written: given.written.map((ids) => tokens.decode(ids)) };"""
+    found = in_node(
+        tmp_path, ("byte_pairs",), live.text_to_text(), script, {"texts": texts, "written": written}
+    )
+    assert found["back"] == texts
+    assert found["written"] == [tokens.decode(ids) for ids in written]
+    for text, ids in zip(texts, found["ids"], strict=True):
+        assert ids == tokens.encode(text), ascii(text)
+
+
+@pytest.mark.slow
+@needs_node
+def test_the_page_s_model_for_five_tasks_has_pytorch_s_logits_attention_and_answers(tmp_path):
+    writer = Writer.shipped()
+    texts = [one.source for data in live.examples_of_tasks().values() for one in data.test[:20]]
+    texts += ["summarise: anything", "Jane", "headline: zvonko"]  # no task's
+    script = """
+const model = new page.TextToText(about, bytes);
+said = given.map((text) => {
+  const ids = model.tokens.encode(text), memory = model.read(ids), steps = [...model.greedy(ids)];
+  let state = model.begin();
+  const rows = [model.first, ...steps.map(({ id }) => id)].slice(0, -1).map((id) => {
+    const next = model.step(memory, state, id);
+    state = next.state;
+    return [...next.logits];
+  });
+  return { rows, words: steps.map(({ id }) => id), looks: steps.map(({ looks }) => looks), text: model.tokens.decode(steps.map(({ id }) => id)) };
+});"""
+    files = ("arithmetic", "encoder_decoder", "byte_pairs", "text_to_text")
+    found = in_node(tmp_path, files, live.text_to_text(), script, texts)
+    assert len(texts) > 100
+    for text, answer, one in zip(texts, writer.write(texts), found, strict=True):
+        said = torch.tensor([[writer.pad_id, *one["words"][:-1]]])
+        looks = []
+        with torch.inference_mode(), recorded(writer.model, looks):
+            logits = writer.model(writer.padded([writer.tokens.encode(text)]), said)
+        assert np.abs(np.array(one["rows"]) - logits[0].numpy()).max() < AS_CLOSE, text
+        assert np.abs(np.array(one["looks"]) - np.stack(looks).transpose(2, 0, 1, 3)).max() < AS_CLOSE, text
+        assert one["text"] == answer
+
+
+@contextmanager
+def recorded(model: TextToText, looks: list[np.ndarray]) -> Iterator[None]:
+    """Writes down the weights of each decoder layer's cross-attention: (heads, target, source)."""
+
+    def record(attention: Attention, inputs: tuple) -> None:
+        queries, (keys, _), *_ = inputs
+        weights = (queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5).softmax(-1)
+        looks.append(weights[0].numpy())
+
+    hooks = [layer.cross.register_forward_pre_hook(record) for layer in model.decoder]
+    yield
+    for hook in hooks:
+        hook.remove()
+
+
+CAUTIONS = {
+    **{f"{prefix}{text}": [] for prefix, text in (
+        ("translate French to English: ", live.LOOP_SENTENCES[2]), ("headline: ", "sifo visited rima on monday ."), ("language: ", "o'neill"),
+        ("verb: ", "the old keys near the cabinet still"), ("", "the old keys near the cabinet still"), ("", "at 3:30 it rained"))},
+    "": ["Type a text"], "verb:": ["Type a text"], "  headline:   ": ["Type a text"],
+    "summarise: the old keys": ["never shown the prefix “summarise:”"], "translate English to French: Jane": ["never shown the prefix"],
+    "Translate french to  English: Jane": ["always written “translate French to English:”"], "headline:sifo visited rima": ["always written “headline:”"],
+    "translate French to English: Jane visite Mars et Vénus": ["has “Mars”, “Vénus”. The"], "verb: the purple keys": ["has “purple”. The"],
+    "headline: sifo, a painter": ["small letters"], "headline: Sifo visited rima": ["small letters"],
+    "summarise: " + 40 * "word ": ["never shown", "has 41 words"],
+}  # fmt: skip
+
+
+@needs_node
+def test_the_page_cautions_where_a_text_is_unlike_the_training_and_only_there(tmp_path):
+    script = "said = given.map((text) => page.cautions(text.trim(), about));"
+    model = live.text_to_text()
+    data = live.examples_of_tasks()
+    like_training = [one.source for task in data.values() for one in task.train[:200]]
+    given = [*CAUTIONS, *like_training]
+    found = in_node(tmp_path, ("page", "words", "five_tasks"), model, script, given)
+    for (text, expected), cautions in zip(CAUTIONS.items(), found, strict=False):
+        assert len(cautions) == len(expected), text
+        assert all(part in caution for part, caution in zip(expected, cautions, strict=True)), cautions
+    assert not any(found[len(CAUTIONS) :])
+
+
+def test_what_the_page_says_of_the_tasks_is_what_was_measured():
+    text = (ROOT / "docs/data-text-to-text.md").read_text("utf-8")
+    for task in live.TASKS:
+        right, bare_and_other = re.findall(rf"^\| {task.name} \| (\d+)\b.*?\| (\d+) \|", text, re.M)
+        assert int(right[0]) == task.right and bare_and_other == (str(task.bare), str(task.other))
+    assert f" {live.TASKS[1].other} of 100 articles" in " ".join(live.LIMITS)
+    for score in re.findall(r"\.\d{3}", " ".join(live.LIMITS)):
+        assert f"| {score} |" in text
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +350,15 @@ said = [page.attentionOf(given), page.fromText(page.asText(given)), ["", "a,1", 
     for name in ("scores", "scaled", "weights", "output"):
         assert np.abs(np.array(found[name]) - getattr(expected, name)).max() < 1e-6, name
     assert again == given and refused == [None] * 4
+
+
+@needs_node
+def test_a_page_reads_its_numbers_from_text(tmp_path):
+    numbers = bytes(8) + np.random.default_rng(0).bytes(20_000) + b"ab"
+    text = live.as_text(numbers)
+    assert "<" not in text and len(text) < 1.26 * len(numbers)
+    found = in_node(tmp_path, ("page",), live.Model({}, b""), "said = [...page.fromText85(given)];", text)
+    assert bytes(found) == numbers + bytes(2)
 
 
 def test_the_loop_s_scenes_are_what_the_translator_does():
@@ -359,6 +502,38 @@ def test_words_come_one_by_one_unless_the_reader_wants_no_motion(opened):
 
 
 @pytest.mark.slow
+def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_both(opened):
+    page = opened("five-tasks")
+    field, rows = page.get_by_label("A prefix and a text"), page.locator(".answers tbody tr")
+    assert page.locator(".answer").inner_text() == "Jane visits Africa in September"
+    assert rows.count() == len(live.TASKS) + 1
+    page.get_by_role("button", name="headline:", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert field.input_value() == "headline: Jane visite l'Afrique en septembre"
+    assert page.get_by_role("button", name="headline:", exact=True).get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="kobena").click()
+    page.locator(".answer", has_text="kobena repairs bridge in tamuri").wait_for()
+    pieces = page.get_by_role("list", name="What it writes").get_by_role("button")
+    assert pieces.last.inner_text() == "<end>"
+    pieces.nth(pieces.count() - 2).focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("Before it wrote “<end>”, it looked at").wait_for()
+    whole = page.get_by_role("list", name="What it reads").inner_text()
+    page.get_by_label("Attention of").select_option("layer 1, head 1")
+    assert page.get_by_role("list", name="What it reads").inner_text() != whole
+    again = opened("five-tasks", page.url.partition(".html")[2])
+    again.locator(".answer", has_text="kobena repairs bridge in tamuri").wait_for()
+    assert again.get_by_label("A prefix and a text").input_value() == f"headline: {live.TASKS[1].examples[0]}"
+    field.fill("summarise: Jane visite l'Afrique")
+    page.get_by_text("never shown the prefix “summarise:”").wait_for()
+    field.fill("verb:\n")
+    page.get_by_text("Type a text behind the prefix").wait_for()
+    assert pieces.count() == rows.count() == 0
+    field.fill("verb: " + 90 * "ж")
+    page.get_by_text("reads at most 80: shorten it").wait_for()
+
+
+@pytest.mark.slow
 def test_sliders_move_the_distribution_by_keys_and_the_address_keeps_them(opened):
     page = opened("what-comes-next")
     page.get_by_text("92 of 92 tokens can be drawn").wait_for()
@@ -484,4 +659,6 @@ def test_pages_follow_the_theme_fit_a_phone_and_are_accessible(opened, name, wid
         )
     if name == "type-french":
         page.get_by_role("row", name="greedy").wait_for()
+    if name == "five-tasks":
+        page.get_by_role("row", name="no prefix").last.wait_for()
     assert violations(page) == []

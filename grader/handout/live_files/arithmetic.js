@@ -79,7 +79,25 @@ function largest(numbers, count) {
   return Array.from(numbers, (_, place) => place).sort((one, other) => numbers[other] - numbers[one]).slice(0, count);
 }
 
-/** Layers of one model by name: layer("encoder.norm1") gives { weight, bias }. */
-function layersOf(numbers) {
-  return (name) => ({ weight: numbers[`${name}.weight`], bias: numbers[`${name}.bias`] });
+/** A trained model: its configuration and its numbers, as a page carries them. */
+class Network {
+  /** about: configuration and the names of the arrays; bytes: their numbers. */
+  constructor(about, bytes) {
+    Object.assign(this, about.config);
+    this.numbers = unpack(about.tensors, bytes);
+  }
+
+  layer(name) {
+    return { weight: this.numbers[`${name}.weight`], bias: this.numbers[`${name}.bias`] };
+  }
+
+  apply(name, x) {
+    const { weight, bias } = this.layer(name);
+    return linear(weight, bias, x);
+  }
+
+  normed(name, x, epsilon = 1e-5) {
+    const { weight, bias } = this.layer(name);
+    return layerNorm(weight, bias, x, epsilon);
+  }
 }

@@ -42,11 +42,17 @@ function shareButton() {
   return html("span", { class: "share" }, button, " ", answer);
 }
 
-/** The bytes of a text in base64. */
-function fromBase64(text) {
-  const characters = atob(text.trim()), bytes = new Uint8Array(characters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
-  return bytes;
+/** The bytes of a text in Ascii85: five letters are four bytes, and z is four zeros. It has v in the place of <. */
+function fromText85(text) {
+  const bytes = new Uint8Array(4 * text.length), view = new DataView(bytes.buffer);
+  let length = 0;
+  for (let at = 0; at < text.length; length += 4) {
+    if (text[at] === "z") { at++; continue; }
+    let number = 0;
+    for (const end = at + 5; at < end; at++) number = number * 85 + (text[at] === "v" ? 60 : text.charCodeAt(at)) - 33;
+    view.setUint32(length, number);
+  }
+  return bytes.slice(0, length);
 }
 
 /** Brings the page to life. Where that fails, its still picture stays. */
@@ -55,7 +61,7 @@ function whenInAPage(begin) {
   const place = document.getElementById("live"), still = [...place.childNodes];
   try {
     const about = document.getElementById("about"), numbers = document.getElementById("numbers");
-    begin(place, JSON.parse(about.textContent), fromBase64(numbers.textContent));
+    begin(place, JSON.parse(about.textContent), fromText85(numbers.textContent));
     numbers.remove();
     place.dataset.live = "true";
   } catch (error) {
@@ -63,3 +69,5 @@ function whenInAPage(begin) {
     place.replaceChildren(...still);
   }
 }
+
+export { fromText85 };

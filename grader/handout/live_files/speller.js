@@ -1,25 +1,13 @@
 // The decoder of lab 08 that spells names: a language in front, then letters. What was computed for earlier letters is kept.
 
-class Speller {
+class Speller extends Network {
   /** about: configuration, tokens and the names of the arrays; bytes: their numbers. */
   constructor(about, bytes) {
-    Object.assign(this, about.config);
-    this.numbers = unpack(about.tensors, bytes);
-    this.layer = layersOf(this.numbers);
+    super(about, bytes);
     this.tokens = about.tokens;
     this.languages = about.languages;
     this.ids = new Map(this.tokens.map((token, id) => [token, id]));
     this.end = this.ids.get("<end>");
-  }
-
-  apply(name, x) {
-    const { weight, bias } = this.layer(name);
-    return linear(weight, bias, x);
-  }
-
-  normed(name, x) {
-    const { weight, bias } = this.layer(name);
-    return layerNorm(weight, bias, x, 1e-5);
   }
 
   /** Takes one more token: the logits of the next one, and the state after it. A state is never changed. */

@@ -2,42 +2,14 @@
 
 const BOS = 1, EOS = 2, UNKNOWN = 3;
 
-const LETTER = "[\\p{L}\\p{N}_]", ELISIONS = "(?:c|d|j|l|m|n|s|t|qu|jusqu|lorsqu|puisqu|quoiqu)", SUFFIX = "(?:s|m|re|ve|ll|d)";
-const STARTS = `(?<!${LETTER})(?=${LETTER})`, ENDS = `(?<=${LETTER})(?!${LETTER})`;
-const WORD = `${LETTER}(?:(?:${LETTER}|-)*${LETTER})?(?:'${LETTER}+)*`;
-/** Words and marks, as course_utils/data/words.py cuts them. */
-const TOKEN = new RegExp([
-  `${STARTS}${ELISIONS}'(?=${LETTER})`,
-  `(?<=${LETTER})'${SUFFIX}${ENDS}`,
-  `(?:${STARTS}|${ENDS})\\p{Nd}+(?:[.,]\\p{Nd}+)+(?!${LETTER})`,
-  `${WORD}?(?='${SUFFIX}${ENDS})`,
-  WORD,
-  `\\u202f?[^\\p{L}\\p{N}_\\s]`,
-].join("|"), "giu");
+class Translator extends EncoderDecoder {
+  first = BOS;
+  last = EOS;
+  longest = 24;
 
-function normalise(text) {
-  return text.normalize("NFC").replaceAll("’", "'").split(/\s+/u).filter(Boolean).join(" ").replace(/(?<=\S)\s+([?!;:»])/gu, "\u202f$1");
-}
-
-const wordTokens = (text) => normalise(text).match(TOKEN) ?? [];
-
-/** The sentence that words and marks make. */
-function joinWords(tokens) {
-  let text = "", glued = true;
-  for (const token of tokens) {
-    const closing = /^[.,?!;:)\]}»…%\u202f]/u.test(token) || new RegExp(`^'${SUFFIX}$`, "iu").test(token);
-    text += (glued || closing ? "" : " ") + token;
-    glued = "([{".includes(token) || new RegExp(`^${ELISIONS}'$`, "iu").test(token);
-  }
-  return text;
-}
-
-class Translator {
   /** about: configuration, vocabularies and the names of the arrays; bytes: their numbers. */
   constructor(about, bytes) {
-    Object.assign(this, about.config);
-    this.numbers = unpack(about.tensors, bytes);
-    this.layer = layersOf(this.numbers);
+    super(about, bytes);
     this.source = about.source_tokens;
     this.target = about.target_tokens;
     this.ids = new Map(this.source.map((token, id) => [token, id]));
@@ -62,15 +34,9 @@ class Translator {
     });
   }
 
-  apply(name, x) {
-    const { weight, bias } = this.layer(name);
-    return linear(weight, bias, x);
-  }
-
   /** The sum of x and what a sub-layer made of it, normalised. */
   joined(name, x, made) {
-    const { weight, bias } = this.layer(name);
-    return layerNorm(weight, bias, plus(x, made), this.epsilon);
+    return this.normed(name, plus(x, made), this.epsilon);
   }
 
   feedForward(name, x) {
@@ -95,11 +61,6 @@ class Translator {
     });
   }
 
-  /** Before the first word. A state is never changed, so several hypotheses can go on from one. */
-  begin() {
-    return { length: 0, layers: Array.from({ length: this.num_layers }, () => ({ keys: [], values: [] })) };
-  }
-
   /** Takes one more word: the logits of the next one, where each head of each layer looked, and the state after it. */
   step(memory, state, id) {
     let x = this.embed("decoder", id, state.length);
@@ -119,20 +80,8 @@ class Translator {
     return { logits: this.apply("final_linear", x), looks, state: { length: state.length + 1, layers } };
   }
 
-  /** Greedy search, word by word: the id, where the model looked, and the probabilities. */
-  *greedy(ids, longest = 24) {
-    const memory = this.read(ids);
-    let state = this.begin(), id = BOS;
-    for (let count = 0; count < longest && id !== EOS; count++) {
-      const next = this.step(memory, state, id), probabilities = softmax(next.logits);
-      state = next.state;
-      [id] = largest(probabilities, 1);
-      yield { id, looks: next.looks, probabilities };
-    }
-  }
-
   /** Beam search as lab 05 describes it, the best hypothesis first. The score is the mean log-probability of the words, the end included. */
-  beam(ids, size = 4, longest = 24) {
+  beam(ids, size = 4, longest = this.longest) {
     const memory = this.read(ids), score = ({ words, total }) => total / words.length;
     const hasEnded = ({ words }) => words[words.length - 1] === EOS;
     let beam = [{ words: [], total: 0, state: this.begin() }];
@@ -150,4 +99,4 @@ class Translator {
   }
 }
 
-export { Translator, joinWords, wordTokens };
+export { Translator };

@@ -9,10 +9,7 @@ function typeFrench(place, translator) {
   const unknown = html("p", { class: "warn", role: "status" });
   const picture = html("div", { class: "alignment" });
   const said = html("p", { class: "said", "aria-live": "polite" });
-  const where = html("select", { id: "where" }, html("option", { value: "" }, "last layer, mean of its heads"));
-  for (let layer = 0; layer < translator.num_layers; layer++) {
-    for (let head = 0; head < translator.num_heads; head++) where.append(html("option", { value: `${layer} ${head}` }, `layer ${layer + 1}, head ${head + 1}`));
-  }
+  const head = chooseHead(translator, () => { if (steps.length) look(shown.at); });
   const searches = html("div", { class: "searches" });
   const known = html("p", { lang: "fr" }, translator.source.slice(4).filter((word) => /\p{L}/u.test(word)).sort((one, other) => one.localeCompare(other, "fr")).join(" · "));
   place.replaceChildren(
@@ -23,21 +20,21 @@ function typeFrench(place, translator) {
     html("h2", {}, "Word by word"),
     html("p", { class: "quiet" }, "Point at an English word, or go through them with the arrow keys. The lines show which French words the decoder looked at before it wrote that word."),
     picture, said,
-    html("div", { class: "row" }, html("label", { for: "where" }, "Attention of"), where, shareButton()),
+    html("div", { class: "row" }, ...head.parts, shareButton()),
     html("h2", {}, "Greedy search beside a beam of 4"), searches,
     html("details", {}, html("summary", {}, `The ${translator.source.length - 4} French words and marks it knows`), known),
   );
 
-  let timer = 0, steps = [], french = [], shown = 0, buttons = [], lines;
+  let timer = 0, stop = () => {}, steps = [], french = [], shown, lines;
 
   function begin() {
     clearTimeout(timer);
+    stop();
     keepInAddress(field.value);
     const { tokens, ids } = translator.encode(field.value);
     const strange = tokens.filter((_, at) => ids[at] === UNKNOWN);
     french = [...tokens, "<eos>"];
     steps = [];
-    buttons = [];
     searches.replaceChildren();
     const most = translator.max_len;
     unknown.textContent = ids.length > most ? `This sentence has ${ids.length} tokens, its end included. The model reads at most ${most}: shorten it.`
@@ -48,26 +45,8 @@ function typeFrench(place, translator) {
       return;
     }
     draw();
-    const writing = translator.greedy(ids);
-    const write = () => {
-      const { value, done } = writing.next();
-      if (done) return compare(ids);
-      steps.push(value);
-      add(value);
-      if (calm()) write();
-      else timer = setTimeout(write, 220);
-    };
-    write();
+    stop = oneByOne(translator.greedy(ids), (step) => { steps.push(step); add(step); }, () => compare(ids));
   }
-
-  const weightsOf = ({ looks }) => {
-    if (where.value) {
-      const [layer, head] = where.value.split(" ").map(Number);
-      return looks[layer][head];
-    }
-    const heads = looks[looks.length - 1];
-    return heads[0].map((_, at) => heads.reduce((sum, head) => sum + head[at], 0) / heads.length);
-  };
 
   function draw() {
     lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -78,25 +57,17 @@ function typeFrench(place, translator) {
       lines,
       html("ol", { class: "english", "aria-label": "English words" }),
     );
-    picture.lastChild.onkeydown = (event) => {
-      const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-      if (!by) return;
-      event.preventDefault();
-      buttons[(shown + by + buttons.length) % buttons.length].focus();
-    };
+    shown = new Chosen(picture.lastChild, look);
   }
 
   function add({ id }) {
-    const number = buttons.length;
-    const button = html("button", { type: "button", onmouseenter: () => look(number), onfocus: () => look(number), onclick: () => look(number) }, translator.target[id]);
-    buttons.push(button);
-    picture.lastChild.append(html("li", { class: "appears" }, button));
-    look(number, false);
+    picture.lastChild.append(html("li", { class: "appears" }, shown.add(translator.target[id])));
+    look(steps.length - 1, false);
   }
 
   function look(number, tell = true) {
-    shown = number;
-    const weights = weightsOf(steps[number]), rows = Math.max(french.length, buttons.length);
+    shown.choose(number);
+    const weights = head.weightsOf(steps[number]), rows = Math.max(french.length, steps.length);
     lines.setAttribute("viewBox", `0 0 100 ${rows}`);
     lines.style.height = `${rows * 2.4}rem`;
     lines.replaceChildren(...weights.map((weight, at) => {
@@ -110,15 +81,7 @@ function typeFrench(place, translator) {
       item.style.setProperty("--weight", weights[at]);
       item.lastChild.textContent = percent(weights[at]);
     });
-    buttons.forEach((button, each) => {
-      button.setAttribute("aria-pressed", each === number);
-      button.tabIndex = each === number ? 0 : -1;
-    });
-    if (!tell) return;
-    const { id, probabilities } = steps[number];
-    const looked = largest(weights, 3).map((at) => `${french[at]} ${percent(weights[at])}`).join(", ");
-    const likeliest = largest(probabilities, 3).map((word) => `${translator.target[word]} ${percent(probabilities[word])}`).join(", ");
-    said.textContent = `Before it wrote “${translator.target[id]}”, it looked at ${looked}. The likeliest next words were ${likeliest}.`;
+    if (tell) said.textContent = toldLook(steps[number], weights, french, (word) => translator.target[word]);
   }
 
   function compare(ids) {
@@ -137,7 +100,6 @@ function typeFrench(place, translator) {
     );
   }
 
-  where.onchange = () => { if (steps.length) look(shown); };
   field.oninput = () => { clearTimeout(timer); timer = setTimeout(begin, 250); };
   onhashchange = () => { if (fromAddress() !== undefined && fromAddress() !== field.value) { field.value = fromAddress(); begin(); } };
   field.value = fromAddress() ?? EXAMPLES[0];
