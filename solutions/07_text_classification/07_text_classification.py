@@ -85,12 +85,12 @@ show_classifier()
 # %% [markdown]
 # ## 1. Two tasks
 #
-# **Which library?** The first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is real text,
-# written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
+# **Which library?** The texts are the first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is
+# real text, written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
 #
-# **Is or are?** Sentences from a small grammar of the course's own that stop before their verb. Each has four nouns, two in the singular and two in the
-# plural. Only the first is the subject. The other three are **attractors**: they are there to distract. Linzen et al. (2016) tested networks with
-# this task. The class is the number of the verb, singular or plural, so chance is 0.5.
+# **Is or are?** The texts are sentences from a small grammar made for this course. They stop before their verb. Each has four nouns, two in the
+# singular and two in the plural. Only the first is the subject. The other three are **attractors**: they are there to distract. Linzen et al. (2016)
+# tested networks with this task. The class is the number of the verb, singular or plural, so chance is 0.5.
 
 # %% tags=["skip-grading"]
 from course_utils.data.agreement import make_unfinished
@@ -212,7 +212,7 @@ def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndar
 # %% [markdown]
 # <details><summary>Hint 1: samples or groups?</summary>
 #
-# The share is one of samples. A large group fills it faster than a small one, so you need to know how many samples each group has.
+# The share is a share of the samples. A large group fills it faster than a small one, so you need to know how many samples each group has.
 # </details>
 # <details><summary>Hint 2: when to stop</summary>
 #
@@ -647,8 +647,9 @@ buckets = bucketed_batches(rows, labels.tolist(), 32, boundaries)
 print("in ten buckets ", padding(buckets))
 
 # %% [markdown]
-# Three more methods complete an input pipeline; the collapsed cell above calls them, too. `cache` keeps the batches after the first epoch, so that they are made only once; `shuffle` puts them in
-# a different order in each epoch; `prefetch` prepares the next one while the current one is being computed.
+# Three more methods complete an input pipeline; the collapsed cell above calls them, too. `cache` keeps the batches after the first epoch, so that
+# they are made only once. `shuffle` puts them in a different order in each epoch. `prefetch` prepares the next batch while the current one is being
+# computed.
 
 # %% [markdown]
 # ## 5. The encoder
@@ -1124,7 +1125,7 @@ print(f"best epoch {best}; with a patience of 3, the last would have been {last}
 # %% [markdown]
 # ### Saved and loaded (optional)
 #
-# The checkpoint holds the model of the best epoch: configuration and weights. To load it, Keras has to know the classes that are yours.
+# The checkpoint contains the model of the best epoch: configuration and weights. To load it, Keras has to know the classes that you wrote.
 
 # %% tags=["skip-grading"]
 import re
@@ -1150,20 +1151,21 @@ show_table(["model", "loss on the test", "accuracy"], rows)
 # measures how sure both models are. (The table is about the test set, and it chooses nothing: validation has chosen the epoch.)
 #
 # (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32.
-# Training then needs less memory, and [Keras's documentation](https://keras.io/api/mixed_precision/) promises up to three times the speed on modern
-# GPUs. Two things need care: the last layer and the loss should compute in float32, and tiny gradients need to be scaled up, which Keras's optimizer
-# then does. This lab is made for a CPU, so you do not use it here.)
+# Training then needs less memory, and on modern GPUs it can be more than three times as fast, as [Keras's
+# documentation](https://keras.io/api/mixed_precision/) says. Two things need care: the last layer and the loss should compute in float32, and tiny
+# gradients need to be scaled up, which Keras's optimizer then does. This lab is made for a CPU, so you do not use it here.)
 #
 # ## 7. The whole ladder
 #
-# Now all models on both tasks: bags, a bidirectional LSTM, and your encoder, without positions and with them. All of them have the same texts, the same seed and the same patience; the LSTM and the encoders read the same batches, too.
-# Learning rate, dropout and the largest number of epochs differ between the kinds of models and between the tasks. The two encoders differ in one argument.
+# Now train all models on both tasks: bags, a bidirectional LSTM, and your encoder, without positions and with them. All of them have the same texts,
+# the same seed and the same patience; the LSTM and the encoders read the same batches, too. Learning rate, dropout and the largest number of epochs
+# differ between the kinds of models and between the tasks. The two encoders differ in one argument.
 #
 # The last line needs no new training. It is your model of section 6 after all its epochs: nothing stopped it.
 #
-# **What may the test set decide?** It chooses nothing here. Validation has chosen each model's epoch, and no model is picked for use. The test only
-# answers whether two kinds of models differ. If you had to pick one of them, you would compare their scores on *validation*, and report the test
-# score of that one model.
+# **What may the test set decide?** It chooses nothing here. Validation has chosen each model's epoch, except in the last line, and no model is picked
+# for use. The test only answers whether two kinds of models differ. If you had to pick one of them, you would compare their scores on *validation*,
+# and report the test score of that one model.
 
 # %% tags=["skip-grading"]
 def lstm(task_name: str, dropout_rate: float = 0.5) -> tuple[keras.Model, dict]:
@@ -1191,7 +1193,7 @@ tested("which library", "encoder, positions, last epoch", model, data, history, 
 # out whether that is more than luck. Each network was trained once, with one seed, so their order among themselves means nothing: another seed may
 # give another one. This lab does not show that attention instead of the LSTM, positions or more epochs make a difference here. A likely reason: which
 # library a sentence comes from depends on *what* it is about, and that is in its words. The encoder without positions, which cannot see their order,
-# is about as good as the one with positions.
+# scores no lower than the one with positions.
 #
 # Here the rule of exercise 1 was right: take the bag. But both ratios of this lab are far below 1,500. What happens above? This table was measured once for the course, outside this lab, on a larger selection of
 # documentation, split by module, with one seed:

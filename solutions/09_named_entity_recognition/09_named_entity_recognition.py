@@ -19,9 +19,9 @@
 # them is **named-entity recognition**, NER for short. Rules can find e-mail addresses. A list of names does not tell you whether *Virginia* is a
 # person or a place. For that you have to read the words around it, and that is what attention does.
 #
-# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on eight
-# hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without
-# losing a comma, and measuring the result without fooling yourself.
+# You take an encoder that was pretrained on a very large amount of text, and put one small layer on top. Then you train both together on eight
+# hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without losing a
+# comma, and measuring the result without fooling yourself.
 #
 # **After this lab you can**
 #
@@ -689,8 +689,8 @@ check("named_entity_recognition.train_epoch")
 # %% [markdown]
 # ## 8. Back to entities
 #
-# The model gives each piece a tag. The user wants spans of *characters*. So you go back the way you came: read the predictions at the
-# **first piece of each word**, and skip all others, whatever the model predicts there (it was never trained on those).
+# The model gives each piece a tag. The user wants spans of *characters*. So you go back the way you came. Read the predictions at the **first piece
+# of each word**, and skip all others: the model was never trained on those.
 #
 # A model is free to predict sequences that no annotation contains: I-Name right after O, or after I-College. The usual interpretation, also
 # used by the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** Here is an example with tags
@@ -1021,7 +1021,7 @@ def rules(text: str) -> list[Entity]:
 #   line. The usual reason: with a large rate at the very start, the random gradients of the new layer would disturb the pretrained weights.
 # - **The rate is 4e-4, and that does not carry over to larger models.** For a BERT of full size Devlin et al. (2019, appendix A.3) recommend
 #   5e-5, 3e-5 or 2e-5. This encoder has a fifth of the parameters of BERT-base, its embeddings do not move, and it gets only two short passes. When
-# you change the model, begin with the rates of its authors. (`RATE` below is yours to try: what does 4e-5 give?)
+#   you change the model, begin with the rates of its authors. (`RATE` below is yours to try: what does 4e-5 give?)
 # - Gradients clipped to norm 1: your `train_epoch` does it.
 # - The **embeddings are frozen**. They are half of all parameters. The idea: words that do not occur in these résumés keep vectors that fit the
 #   layers above.
@@ -1036,8 +1036,8 @@ def rules(text: str) -> list[Entity]:
 # training alone.
 #
 # If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
-# come with the course. Their file is small, because for each matrix only its *difference* from the pretrained one is stored, as a product of two thin
-# matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 13). The cell that loads it prints how small.
+# come with the course. Their file is small: for each matrix it stores only the *difference* from the pretrained one, as a product of two thin
+# matrices. (This is LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); see lab 13.) The cell that loads the file prints its size.
 #
 # The folded cell after the switch makes the batches, as described above.
 
@@ -1285,14 +1285,14 @@ measured("named_entity_recognition.hardest")
 # %% [markdown]
 # Read the table slowly.
 #
-# - **Rules** are hard to beat where the form alone is enough, and helpless where the context decides: nothing in the form of *2012* tells a
-#   graduation from a change of jobs. They learn nothing, so they do about the same on all sets.
+# - **Rules** are hard to beat where the form alone is enough. They are of little help where the context decides: the form of *2012* does not say
+#   whether it is the year of a degree or of a new job. They learn nothing, and do about the same on all sets.
 # - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and part of a college there.
 #   Where the words are new, next to nothing is left.
 # - **The model** is nearly perfect on what it was trained on, and on new people in the same layouts and with the same words. It does worse where
 #   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than luck
-# with twelve layouts. It is not luck with one training either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
-# and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
+#   with twelve layouts. It is not luck with one training either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
+#   and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
 # - And look at the e-mail addresses in the figure: there the rule is almost perfect. In a project you could use the rule for such labels, and the
 #   model for the rest. Decide that on `validation`, label by label, and not on this set.
 #
@@ -1524,9 +1524,9 @@ show_table(["layout", "precision", "recall", "F1 (micro)"], [
 #
 # ### Texts that are too long (optional)
 #
-# The encoder has 512 positions. All of these résumés are far shorter (the cell prints how long the longest is), but real ones are often
-# longer, and a tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put test
-# résumés together, eight to a text, and compare with what a cut at 512 leaves:
+# The encoder has 512 positions. All of these résumés are far shorter: the cell prints how long the longest is. Real ones may be longer, and a
+# tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put test résumés together,
+# eight to a text, and compare with what a cut at 512 leaves:
 
 # %% tags=["skip-grading"]
 longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
@@ -1817,10 +1817,11 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ## 15. With a network: news, and a model of full size (optional)
 #
-# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et
-# al. 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB) and CoNLL-2003, the news texts that most papers report (Tjong Kim Sang and De Meulder 2003), and trains with
-# **your** functions. DistilBERT has no `token_type_ids`; your functions do not need them. It is one pass over 1,500 sentences, with a model nearly
-# three times as large as yours; how long it takes depends on the computer and the network.
+# Everything so far came with the course. If this computer has a network, set `ONLINE = True`. The next cell then fetches DistilBERT ([Sanh et al.
+# 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB). It also fetches the news texts of CoNLL-2003, on which many papers report
+# their scores (Tjong Kim Sang and De Meulder 2003). It trains with **your** functions. DistilBERT has no `token_type_ids`; your functions do not need
+# them. It is one pass over 1,500 sentences, with a model nearly three times as large as yours; how long it takes depends on the computer and the
+# network.
 
 # %% tags=["skip-grading"]
 from itertools import pairwise

@@ -16,11 +16,11 @@
 #
 # *Mary went to the kitchen. John ran to the garden. Mary hurried to the office. Where is Mary?* You read, you look for Mary, and you take
 # the last place she went to. Here a network learns to do that. It writes nothing itself: it **points** at the words of the text that answer
-# the question. That is **extractive** question answering, as in SQuAD (Rajpurkar et al. 2016), and its great advantage is that you can
-# check every answer: it is in the text, at a place that you can look up.
+# the question. That is **extractive** question answering, as in SQuAD (Rajpurkar et al. 2016). Its great advantage is that you can check every
+# answer: it is in the text, at a place that you can look up.
 #
-# The network is simple: a pretrained encoder, and two numbers for each token. The work, and nearly all of the mistakes that people make, is
-# around it: getting from characters to tokens and back. You write all of that here.
+# The network is simple: a pretrained encoder, and two numbers for each token. Most of the work is around it: getting from characters to tokens and
+# back. You write all of that here.
 #
 # **After this lab you can**
 #
@@ -124,9 +124,9 @@ show_table(["piece", "from character", "to", "cut out of the text"], rows)
 #
 # ### Exercise 1: `answer_token_span`
 #
-# You get the offsets of such a sequence, one entry per token: a pair for each token of the **context**, `None` for all others (the offsets of the
-# question's tokens refer to the question, so they would only mislead you). Find the first and the last token of the answer.
-# Both are *included*: for an answer of one token they are equal.
+# You get the offsets of such a sequence, one entry per token: a pair for each token of the **context**, and `None` for all others. (The offsets of
+# the question's tokens refer to the question, so they would only mislead you.) Find the first and the last token of the answer. Both are *included*:
+# for an answer of one token they are equal.
 #
 # Two cases need care, and both happen:
 #
@@ -193,7 +193,7 @@ check("question_answering_pytorch.answer_token_span")
 # question in front. If the windows only touched, an answer that crosses a border would not be complete in any of them. So they **overlap**: an
 # answer that is at most one token longer than the overlap is complete in at least one.
 #
-# (In Hugging Face's tokenizers the argument `stride` is this overlap, and not the distance between two windows, its usual meaning. The two are easily
+# (In Hugging Face's tokenizers the argument `stride` is this overlap. Elsewhere a stride is the distance between two windows, so the two are easily
 # confused.)
 
 # %%
@@ -491,8 +491,8 @@ def span_loss(
 # %% [markdown]
 # <details><summary>Hint 1: what are the classes here?</summary>
 #
-# The tokens. A row of `start_logits` holds one logit for each of seq_len classes, and `start_positions` the number of the right class. `nn.functional` has a
-# function that computes the mean loss of a batch from these in one step; it applies the softmax itself.
+# The tokens. A row of `start_logits` contains one logit for each of seq_len classes, and `start_positions` contains the number of the right class.
+# `nn.functional` has a function that computes the mean loss of a batch from these in one step; it applies the softmax itself.
 # </details>
 # <details><summary>Hint 2: inf or nan</summary>
 #
@@ -650,8 +650,8 @@ check("question_answering_pytorch.exact_match")
 # $$\mathrm{precision} = \frac{c}{\text{words said}} \qquad \mathrm{recall} = \frac{c}{\text{words right}} \qquad
 # F_1 = \frac{2 \cdot \mathrm{precision} \cdot \mathrm{recall}}{\mathrm{precision} + \mathrm{recall}}$$
 #
-# For example, if the reader says *old train station* and *train station* is right, then $c = 2$, precision 2/3, recall 2/2, F1 = 0.8. If either has no words, F1 is 1
-# if both have none, otherwise 0. With no word in common it is 0.
+# For example, if the reader says *old train station* and *train station* is right, then $c = 2$, precision 2/3, recall 2/2, F1 = 0.8. If neither of
+# them has any words, F1 is 1. If only one has none, or if they have no word in common, F1 is 0.
 #
 # ### Exercise 8: `f1`
 #
@@ -1005,9 +1005,11 @@ else:
     reader = shipped("stories")
 
 # %% [markdown]
-# If you train it, look at the shape of the curve (lab 11 trains the same reader in TensorFlow, and shows it, too): a quick fall, a long **plateau** on which little happens, then a drop. On the plateau the reader knows that answers are places, and little more. Then it finds the trick: *look for
-# the name in the question, and stay with its last sentence*. Nobody told it to. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is until
-# the reader has all of it. Does it last longer with a smaller learning rate, or with very short stories? Try it if you have the time.
+# If you train it, look at the shape of the curve (lab 11 trains the same reader in TensorFlow, and shows it, too): a quick fall, a long **plateau**
+# on which little happens, then a drop. On the plateau the reader seems to know that answers are places, and little more: fewer than half of its
+# answers are right. After the drop it answers as if it had found the trick: *look for the name in the question, and stay with its last sentence*.
+# Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is
+# until the reader has all of it. Does it last longer with a smaller learning rate, or with very short stories? Try it if you have the time.
 #
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
 # two baselines that learn nothing. One answers with the place that was named last. The other is a rule, written by somebody who knows how these
@@ -1059,10 +1061,10 @@ show_figure(
 )
 
 # %% [markdown]
-# Read the baselines first. A rule of six lines solves task 1 completely, so read no score on such stories without this baseline. The network shows
-# that such a rule can be learned from examples alone, and that what it learned works for names it has never seen. On tasks 2 and 3 (*Where is the
-# football?* needs two sentences, *Where was it before the kitchen?* three) the rule fails, and so does the reader: it was trained to look up one
-# sentence.
+# Read the baselines first. A rule of six lines solves task 1 completely, so never read a score on such stories without this baseline. The network
+# shows that such a rule can be learned from examples alone, and that what it learned works for names it has never seen. On tasks 2 and 3 the rule
+# fails, and so does the reader. *Where is the football?* needs two sentences, and *Where was it before the kitchen?* needs three. The reader was
+# trained on questions that need one.
 #
 # Where does it look? Each story has two strips, one for the first token of the answer and one for the last. The darker a token, the higher its
 # probability; numbers below 0.05 are left out. The reader was trained for questions like the first, and not for those like the second: compare how
@@ -1110,9 +1112,9 @@ for name in ("task 1, unseen names", "task 2, known names"):
 # ## 7. The payoff: prose
 #
 # Stories have sixteen verbs. What does this reader do with real texts? The course has 162 of its own, with questions whose answers have several
-# words, occur twice in the text, or are not there at all. They come in three parts, and no text is in two of them: 62 to **train** on, 50 for
-# **development**, where choices are made, and 50 for the **test**, which should be looked at once. (The course itself looked more often, as you will read
-# below.) Split by text, never by question: questions about one text share its words.
+# words, occur twice in the text, or are not there at all. They come in three parts, and no text is in two of them: 62 are for **training**, 50 for
+# **development** and 50 for the **test**. Choices are made on the development part. The test part should be looked at once. (The course itself looked
+# more often, as you will read below.) Split by text, never by question: questions about one text share its words.
 
 # %% tags=["skip-grading"]
 from course_utils.models.reader import nearest_words
@@ -1128,8 +1130,8 @@ show_table(["part", "texts", "longer than a window", "questions", "without an an
            rows)
 
 # %% [markdown]
-# The baseline for prose takes the sentence that shares most words with the question. From it, it takes the longest run of words with a capital, or of
-# numbers.
+# The baseline for prose picks the sentence that shares most words with the question. Its answer is the longest run of words with a capital, or of
+# numbers, in that sentence.
 
 # %% tags=["skip-grading"]
 predict("question_answering_pytorch.on_prose")
@@ -1156,12 +1158,13 @@ measured("question_answering_pytorch.on_prose")
 # only one in ten of the empty windows of answerable questions is kept. (For the same reason [Alberti et al. 2019](https://arxiv.org/abs/1901.08634)
 # keep one in fifty on Natural Questions, where texts are far longer.) The cell makes three passes.
 #
-# Look at the loss: here, too, it stays on a plateau for a while. When this lab was written, two passes with three random orders ended in two good readers, F1
-# 53 and 56 on the test part, and in one that never left the plateau and was worse than silence: 19. With three passes, all three left it: 48, 54 and 56.
-# **One good run does not tell you that a recipe works**; repeat it with another seed before you trust it. And there is a mistake in this story, which we leave in
-# because it is so common: these runs were compared on the *test* part. If you choose by a test part, its score is a little too good afterwards. Such
-# choices belong on the development part. Here there were only two recipes to choose from, and one of them failed once in three times, so the score
-# has probably gained little. With fifty recipes it could gain much more.
+# Look at the loss: here, too, it stays on a plateau for a while. When this lab was written, two and three passes were tried, each with three random
+# orders. After two passes, two of the readers were good, with F1 53 and 56 on the test part. The third had never left the plateau and was worse than
+# silence: 19. With three passes, all three left it: 48, 54 and 56. **One good run does not tell you that a recipe works**; repeat it with another
+# seed before you trust it. And there is a mistake in this story, which we leave in because it is so common: these runs were compared on the *test*
+# part. If you choose by a test part, its score is a little too good afterwards. Such choices belong on the development part. Here there were only two
+# recipes to choose from, and one of them failed once in three times, so the score has probably gained little. With fifty recipes it could gain much
+# more.
 
 # %% tags=["skip-grading"]
 import copy
@@ -1302,9 +1305,8 @@ show_scores("F1 on the test part, from 0 to 1",
 # %% [markdown]
 # Read the columns one by one. Saying nothing is always right where there is no answer, and never where there is one. A higher threshold gains correct
 # silences and loses correct answers. Then look at the paired differences: with fifty texts, two readers that differ by a few points cannot be told
-# apart. And remember how little this reader was trained on: made-up stories and 531 questions. Readers that are used were trained on a hundred
-# thousand (SQuAD); if you have its files, `load_squad(path)` reads them into the same kind of examples, and everything in this notebook works with
-# them.
+# apart. And remember how little this reader was trained on: made-up stories and 531 questions. SQuAD has about a hundred thousand questions. If you
+# have its files, `load_squad(path)` reads them into the same kind of examples, and everything in this notebook works with them.
 #
 # ### Find the missing control
 #
@@ -1402,13 +1404,13 @@ question_box(
 # - **Reading is not solved by that.** One added sentence that only looks like an answer took sixteen readers from 75 % to 36 % F1 on average (Jia and Liang 2017).
 #   Part of such tests can be answered without the question, or without the text ([Kaushik and Lipton 2018](https://arxiv.org/abs/1808.04926)).
 # - **Language models answer in their own words**, and need no training on questions. That is more flexible, and not automatically better: GPT-3 with
-#   a few examples in its prompt had an F1 of 69.8 on SQuAD 2.0. The same paper gives 93.0 for the best fine-tuned model of that time ([Brown et al.
-# 2020](https://arxiv.org/abs/2005.14165)).
+#   a few examples in its prompt had an F1 of 69.8 on SQuAD 2.0 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)), far below the 90.7 of the
+#   fine-tuned DeBERTa above.
 # - **Somebody must find the text first.** In open-domain question answering a retriever finds passages, and a reader points ([Chen et al. 2017](https://arxiv.org/abs/1704.00051))
 #   or writes ([Lewis et al. 2020](https://arxiv.org/abs/2005.11401)).
 # - **What remains is the place.** A span can be looked up. Of the sentences that generative search engines wrote in 2023, only about half were fully
 #   supported by the sources they cited ([Liu et al. 2023](https://arxiv.org/abs/2304.09848)). A reader such as yours is one way to get answers that
-# can be traced, on a small computer.
+#   can be traced, on a small computer.
 #
 # ## 8. The same with the library (optional)
 #
@@ -1617,10 +1619,10 @@ show_table([question, "answer"], [
 # %% [markdown]
 # ## 9. With a network: a reader of full size (optional)
 #
-# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et al. 2019](https://arxiv.org/abs/1910.01108)), fine-tuned on
-# SQuAD (260 MB), and SQuAD's validation questions (Rajpurkar et al. 2016), and scores it with **your** functions: your windows, your best span, your
-# exact match. On the whole set its card reports an F1 of 87.1. DistilBERT has no `token_type_ids`, so they are
-# passed on only if a model takes them.
+# Everything so far came with the course. If this computer has a network, set `ONLINE = True`. The next cell then fetches DistilBERT ([Sanh et al.
+# 2019](https://arxiv.org/abs/1910.01108)), fine-tuned on SQuAD (260 MB), and SQuAD's validation questions (Rajpurkar et al. 2016). It scores the
+# reader with **your** functions: your windows, your best span, your exact match. On the whole set its card reports an F1 of 87.1. DistilBERT has no
+# `token_type_ids`, so they are passed on only if a model takes them.
 
 # %% tags=["skip-grading"]
 import inspect
@@ -1709,8 +1711,8 @@ quiz("question_answering_pytorch")
 # - Lab 11 builds the same reader in TensorFlow, with the same weights, and gets the same answers.
 # - **No answer.** The reader of stories has never met a question without an answer. Mix in stories with questions about somebody who is not in
 #   them, with (0, 0) as the target. How many does it take until its margin means something?
-# - **Order of training.** Task 2 takes very long from the pretrained encoder, because two look-ups must be found at once. Start from your reader of
-#   task 1: `train(copy.deepcopy(reader), features_of(make_stories(2, 2880, seed=200)), ...)`. Does task 3 after task 2 work? Does the
+# - **Order of training.** Task 2 takes very long from the pretrained encoder, probably because two look-ups must be found at once. Start from your
+#   reader of task 1: `train(copy.deepcopy(reader), features_of(make_stories(2, 2880, seed=200)), ...)`. Does task 3 after task 2 work? Does the
 #   reader still know task 1 afterwards?
 # - **What did the stories teach?** Train on prose from `Reader()` and compare. Was it pointing, or was everything in the encoder?
 # - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805), section 4.2 and 4.3; Rajpurkar et al. ([2016](https://arxiv.org/abs/1606.05250) and [2018](https://arxiv.org/abs/1806.03822)) on SQuAD; [Weston et al. (2015)](https://arxiv.org/abs/1502.05698) on bAbI; [Jia and Liang (2017)](https://arxiv.org/abs/1707.07328),

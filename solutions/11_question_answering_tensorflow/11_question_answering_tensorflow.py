@@ -113,7 +113,8 @@ print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0
 
 # %% [markdown]
 # The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window
-# whether its tokens cover *all* of the answer; if not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
+# whether its tokens cover *all* of the answer. If they do not, or if there is no answer (start and end are 0), the target is (0, 0), the place of
+# `[CLS]`.
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer_token_spans(
@@ -203,9 +204,8 @@ del pairs, places  # windows take memory, and these are not needed any more
 # %% [markdown]
 # ## 2. Windows of different lengths
 #
-# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes work on padding; section 7 counts how much.
-# `padded_batch` of `tf.data` pads each batch only to **its own** longest row. The widths then differ from batch to batch. Remember that: it matters
-# in section 5.
+# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes work. `padded_batch` of `tf.data` pads each
+# batch only to **its own** longest row. The widths then differ from batch to batch. Remember that: it matters in section 5.
 
 # %%
 rows = tf.data.Dataset.from_generator(
@@ -269,8 +269,8 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
 # <details><summary>Hint 1: what does from_generator need?</summary>
 #
 # It needs a *function* that starts afresh at each call and gives one row after the other: with `yield`, for example. And it needs `output_signature`,
-# which looks like one row: the same keys, with a `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single
-# number has `[]`.
+# which looks like one row: the same keys, with a `TensorSpec` in place of each value. The shape of a list of varying length is `[None]`, and that of
+# a single number is `[]`.
 # </details>
 # <details><summary>Hint 2: the mask is 1 at the padding, too</summary>
 #
@@ -376,8 +376,8 @@ from course_utils import check
 check("question_answering_tensorflow.weights_from_torch")
 
 # %% [markdown]
-# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the comparison: both readers
-# get the same random head and the same three stories.
+# The next cell builds the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then both
+# readers get the same random head and the same three stories, and you compare their logits.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -604,7 +604,7 @@ measured("question_answering_tensorflow.traced")
 # | in a graph | what happens |
 # |---|---|
 # | `loss.numpy()` | an AttributeError: the tensor has no value yet (`float(loss)` does not help: in a graph its result is a tensor, too) |
-# | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. `tf.print` and variables are for that |
+# | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. Use `tf.print` and variables instead |
 # | a Python number as an argument that changes | a new graph for every number: pass tensors instead |
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -758,12 +758,12 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then
-# falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every new
-# width. Section 7 shows how long the first step takes, which has to make one.
+# The recipe is that of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps
+# and then falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every
+# new width. In section 7 you see how long it takes to make one: it is part of the first step of `fit`.
 #
 # The training takes about two minutes. If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then lab 10's
-# reader, trained in PyTorch, is loaded into *yours*. Its encoder goes the same way as the pretrained one, and its head through your `weights_from_torch`.
+# reader, trained in PyTorch, is loaded into *yours*. Its encoder is loaded like the pretrained one, and its head with your `weights_from_torch`.
 
 # %% tags=["skip-grading"]
 import time
@@ -874,9 +874,9 @@ else:
     del parts
 
 # %% [markdown]
-# If you trained it, you see a plateau and a drop as in lab 10; the drop may come at another step. Now the test, with the sets and the baselines of
-# lab 10: stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the
-# baseline takes the capitalised words in the nearest sentence.
+# If you trained it, you see a plateau and a drop as in lab 10; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
+# stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the baseline takes
+# the capitalised words in the nearest sentence.
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.two_facts")
@@ -933,9 +933,9 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. The baselines say the same as there: a
-# rule of six lines solves task 1, and the other sets show how little of what the reader learned helps elsewhere. (Does it help to start the harder
-# task from the weights of the easier one? Try it here: `train` accepts any examples.)
+# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. As in lab 10, a rule of six lines solves
+# task 1 as well. And look at the other sets: training on task 1 helps little there. (Does it help to start the harder task from the weights of the
+# easier one? Try it here: `train` accepts any examples.)
 #
 # ### Where it looks, and what it gets wrong
 #
@@ -978,8 +978,8 @@ question_box(
 # ### `fit` instead of your own loop
 #
 # Your loop is about twenty lines. Colleagues expect more of a training run: checkpoints, early stopping, a log, several GPUs. You would have to add
-# all this yourself. Keras has a loop for which it exists: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and a
-# model with a *method* `train_step`. You nearly have them.
+# all this yourself. Keras has a loop that can do it already: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and
+# a model with a *method* `train_step`. You nearly have them.
 #
 # **The dataset.** Your `padded_batches` takes windows in the order given. `tf.data` can do the rest, too: `bucket_by_sequence_length` puts windows of
 # similar length together, and `prefetch` makes the next batch while the model is busy with this one. The stories here are of task 2, which is harder:
@@ -1119,11 +1119,10 @@ print(f"fit reports {result.history['loss'][0]:.4f}: "
 #
 # ### Out of the notebook: a SavedModel
 #
-# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows nothing of your classes, nor of Keras. For them
-# TensorFlow has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an
-# input signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a
-# web address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, which gets no class of yours, and the folder is deleted
-# at once.
+# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows neither your classes nor Keras. For them TensorFlow
+# has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an input
+# signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a web
+# address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, without any of your classes. Then the folder is deleted.
 
 # %% tags=["skip-grading"]
 class Service(tf.Module):
@@ -1201,8 +1200,8 @@ show_table(["one window through", "time", "largest difference from Keras"], rows
 # ### With a network: a reader of full size
 #
 # Everything so far came with the course. Transformers 5 has PyTorch classes only, and `TFAutoModelForQuestionAnswering` is gone. But the weights of a
-# model on the Hugging Face hub are a file of names and arrays, which belongs to no framework. So you can read them into **your** reader: the encoder as before,
-# and the head, which is called `qa_outputs` there, through your `weights_from_torch`.
+# model on the Hugging Face hub are a file of names and arrays, which is not tied to a framework. So you can read them into **your** reader: the
+# encoder as before, and the head, which is called `qa_outputs` there, through your `weights_from_torch`.
 #
 # If this computer has a network, set `ONLINE = True`. The last of these cells then fetches a MiniLM with 12 layers, fine-tuned on SQuAD 2.0 (133 MB), and that set's
 # validation questions (Rajpurkar et al. 2018). Half of them have no answer, so your threshold is at work, too. On the whole set the model's card reports an exact

@@ -91,10 +91,10 @@ for task, columns in COLUMNS.items():
 # The default set for classification is real text: the first sentences of docstrings, with the names of the libraries masked. Which of six
 # libraries does a sentence come from? Its group is the module.
 #
-# **To use your own file**, put its path and its task here. `read_file` finds out its form: CSV with commas, semicolons or tabs, JSON or JSON Lines, CoNLL, Parquet; in whatever
-# encoding; with the names of columns that spreadsheets, Hugging Face, Doccano, Label Studio, spaCy and SQuAD use. It prints what it recognised. Read
-# that, because a guess can be wrong. If it is, give the right values yourself, as in `read_file(FILE, TASK, columns={"Beschwerde": "text"},
-# encoding="cp1251")`. A file without groups is fine, but then nothing keeps similar rows together.
+# **To use your own file**, put its path and its task here. `read_file` finds out its form and its encoding. It reads CSV with commas, semicolons or
+# tabs, JSON, JSON Lines, CoNLL and Parquet. It knows the names of columns that spreadsheets, Hugging Face, Doccano, Label Studio, spaCy and SQuAD
+# use. It prints what it recognised. Read that, because a guess can be wrong. If it is, give the right values yourself, as in `read_file(FILE, TASK,
+# columns={"Beschwerde": "text"}, encoding="cp1251")`. A file without groups is fine, but then nothing keeps similar rows together.
 #
 # The ladder below classifies, with any number of classes. If your file is for entities or questions, do the exercises with the default set. Section 8
 # then takes *your* file all the way to a model with a card.
@@ -132,8 +132,9 @@ if TASK == "classification":
 # column. There are two kinds of faults.
 #
 # 1. *The value itself.* The column is missing in the row; or its value is not of the type in `COLUMNS`; or it is a text with nothing but white space.
-# 2. *Columns that do not fit each other*, in rows whose columns are all right by themselves. A span must satisfy 0 ≤ start < end ≤ length of the
-#    text, or the fault is in `spans`. The answer must stand in the context exactly at `start`, which is not negative, or the fault is in `start`.
+# 2. *Columns that do not fit each other*, in rows in which no single column is at fault. Each span must satisfy 0 ≤ start < end ≤ length of the text;
+#    otherwise the fault is in `spans`. An answer must stand in the context exactly at `start`, which must not be negative; otherwise the fault is in
+#    `start`.
 #
 # An empty list of spans is no fault: a text may have no entities. Here is one row with two faults, and one with a fault that only shows when two
 # columns are compared:
@@ -383,9 +384,10 @@ from course_utils import check
 check("your_own_dataset.split_by_group")
 
 # %% [markdown]
-# You need three parts: at most 300 rows for the **test**, at most 150 for **validation**, and a **pool** of at most 1,000 that plays the part of the rows that
-# somebody has labelled. `three_parts` asks `split_by_group` twice, for the test and then for the validation set. The pool is in random order. In
-# practice, people who label 96 texts do not know their classes beforehand either, so a rare class may have two texts among them, or no text at all.
+# You need three parts. The **test** gets at most 300 rows, and **validation** at most 150. The **pool** gets at most 1,000: it plays the part of the
+# rows that somebody has labelled. `three_parts` asks `split_by_group` twice, for the test and then for the validation set. The pool is in random
+# order. In practice, people who label 96 texts do not know their classes beforehand either, so a rare class may have two texts among them, or no text
+# at all.
 
 # %% tags=["skip-grading"]
 from course_utils.data.own import groups_that_split, three_parts
@@ -522,7 +524,8 @@ from course_utils import check
 check("your_own_dataset.embed")
 
 # %% [markdown]
-# Now all texts that the lab needs, once. Sorted by length, the texts of a batch are about equally long, so there is little padding.
+# The next cell computes the vectors of all texts that the lab needs. Sorted by length, the texts of a batch are about equally long, so there is
+# little padding.
 
 # %% tags=["skip-grading"]
 from course_utils.data.own import load_unlabelled
@@ -575,7 +578,7 @@ measured("your_own_dataset.at_random")
 # number, and a class that is missing from the labels would get none.)
 #
 # The random split makes the model look better. But each test has only 300 texts, so chance moves both numbers. When this lab was written, five such
-# pairs of splits gave +0.067, +0.023, +0.050, +0.040 and −0.020: 3 points on average, and in one pair the random split had the lower score.
+# pairs of splits gave +0.067, +0.023, +0.050, +0.040 and −0.020. That is 3 points on average, and in one pair the random split had the lower score.
 #
 # Only the split by group tells you what happens with a *new* module. From here on the lab uses no other. The next cell names its three parts, puts
 # the pool into five random orders, and defines the second rung as a function.
@@ -657,7 +660,7 @@ from course_utils import check
 check("your_own_dataset.learning_curve")
 
 # %% [markdown]
-# Now the second rung and the third, each with five orders of the pool.
+# Now measure the second rung and the third, each with five orders of the pool.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.catch_up")
@@ -700,7 +703,7 @@ show_figure(
 # (These curves are measured on the test set, and nothing is chosen by them. If you use a curve to decide between models, or how many labels to buy,
 # draw it on validation: put `validation` in place of `test` in the cell.)
 #
-# The deviation at 1,000 is nearly 0, but not because chance is gone: the pool has no more than 1,000 rows, so all five orders hold the same ones.
+# The deviation at 1,000 is nearly 0, but not because chance is gone. The pool has only 1,000 rows, so all five orders contain the same ones.
 #
 # ### Find the missing control
 #
@@ -1012,8 +1015,15 @@ show_table(["", f"accuracy, {len(chosen)} labels", "seconds", "macro F1"],
 # section 3.
 #
 # **Which of them would you take?** Do not choose by this table: it is the test. Choose on validation, then report the test score of the one that you
-# chose. For the three encoders the accuracy on validation is one line: `{name: (each["validation"].argmax(axis=1) == y[validation]).mean() for name,
-# each in kept.items()}`. The next section asks another question: is a difference on the test more than luck?
+# chose. In a new cell, this gives you the accuracy of the encoders on validation:
+#
+# ```python
+# for name, logits in kept.items():
+#     said = logits["validation"].argmax(axis=1)
+#     print(name, (said == y[validation]).mean())
+# ```
+#
+# The next section asks another question: is a difference on the test more than luck?
 #
 # ## 5. Better, or luck?
 #
@@ -1307,8 +1317,8 @@ measured("your_own_dataset.sure")
 #
 # ## 7. With the tools of work (optional)
 #
-# So far you have written everything yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
-# an encoder, `peft` adds LoRA, and `Trainer` has the loop.
+# So far you have written everything yourself, so you know what the tools do. At work you would use them: `datasets` stores the rows, and a *collator*
+# pads each batch. A class named `AutoModelFor...` puts a head on an encoder, `peft` adds LoRA, and `Trainer` has the loop.
 #
 # | task | model | collator |
 # |---|---|---|
@@ -1351,8 +1361,8 @@ print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parame
 # %% [markdown]
 # As many numbers as in your own LoRA model: six layers, two corrections in each, and the last layer.
 #
-# `compute_metrics` gets all logits and labels, and returns whatever you want to see. (There is a library of metrics, `evaluate`, but it
-# loads them over the network; a line of NumPy does it, too.) Which options of `TrainingArguments` do you know from your own loop?
+# `compute_metrics` gets all logits and labels, and returns whatever you want to see. (There is a library of metrics, `evaluate`, but it loads them
+# over the network. A line of NumPy is enough.) Which options of `TrainingArguments` do you know from your own loop?
 
 # %% tags=["skip-grading"]
 def compute_metrics(results: Any) -> dict[str, float]:
@@ -1687,9 +1697,9 @@ check("your_own_dataset.predictions")
 # | 1 | It says whether the probabilities can be used as they are, and if not, what is to be done. |
 # | 1 | It describes two kinds of mistakes with an example each, and says for what the model should not be used. |
 #
-# For the third point you need the table of section 6. If you left that section out: on the default set and with 96 labels the error of the frozen
-# encoder cannot be told from that of a perfect one, so this test gives no reason to change its probabilities. Those of the trained encoders need a
-# temperature first.
+# For the third point you need the table of section 6. If you left that section out, here is its result for the default set with 96 labels. The error
+# of the frozen encoder cannot be told from that of a perfect one, so this test gives no reason to change its probabilities. Those of the trained
+# encoders need a temperature first.
 #
 # These may help with the last point:
 
