@@ -1011,8 +1011,7 @@ show_table(["", f"accuracy, {len(chosen)} labels", "seconds", "macro F1"],
               for name, each in right.items())])
 
 # %% [markdown]
-# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Their seconds are printed where they were computed, in
-# section 3.
+# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed their seconds.
 #
 # **Which of them would you take?** Do not choose by this table: it is the test. Choose on validation, then report the test score of the one that you
 # chose. In a new cell, this gives you the accuracy of the encoders on validation:
@@ -1022,8 +1021,6 @@ show_table(["", f"accuracy, {len(chosen)} labels", "seconds", "macro F1"],
 #     said = logits["validation"].argmax(axis=1)
 #     print(name, (said == y[validation]).mean())
 # ```
-#
-# The next section asks another question: is a difference on the test more than luck?
 #
 # ## 5. Better, or luck?
 #
