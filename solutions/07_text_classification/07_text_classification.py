@@ -35,7 +35,7 @@
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 70 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
-# Exercises 4, 9 and 10 earn points like the others; your instructor says whether you need them.
+# Exercises 4, 9 and 10 are optional. If you are graded, ask whether they count.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
 #
@@ -85,12 +85,12 @@ show_classifier()
 # %% [markdown]
 # ## 1. Two tasks
 #
-# **Which library?** The first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is real text,
-# written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
+# **Which library?** The texts are the first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is
+# real text, written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
 #
-# **Is or are?** Sentences from a small grammar of the course's own that stop before their verb. Each has four nouns, two in the singular and two in the
-# plural. Only the first is the subject; the others are **attractors**, there to distract. Linzen et al. (2016) tested networks with this task. The class is
-# the number of the verb, singular or plural, so chance is 0.5.
+# **Is or are?** The texts are sentences from a small grammar made for this course. They stop before their verb. Each has four nouns, two in the
+# singular and two in the plural. Only the first is the subject. The other three are **attractors**: they are there to distract. Linzen et al. (2016)
+# tested networks with this task. The class is the number of the verb, singular or plural, so chance is 0.5.
 
 # %% tags=["skip-grading"]
 from course_utils.data.agreement import make_unfinished
@@ -110,8 +110,9 @@ for example in unfinished[:6]:
 # ### Exercise 1: `samples_per_length`
 #
 # Is there a way to know beforehand which kind of model a task needs? Chollet (*Deep Learning with Python*, section 11.4) gives a rule: divide the **number of samples** by the **mean number of words** in a sample.
-# Below about 1,500, use a bag of pairs of words; above, use a sequence model. It sums up about 450,000 trainings on twelve data sets
-# ([Google's guide to text classification](https://developers.google.com/machine-learning/guides/text-classification/step-2-5)). Take five samples of 2, 4, 3, 8 and 3 words:
+# Below about 1,500, use a bag of pairs of words; above, use a sequence model. It sums up about 450,000 experiments on twelve data sets ([Google's
+# guide to text classification](https://developers.google.com/machine-learning/guides/text-classification/step-2-5)). Take five samples of 2, 4, 3, 8
+# and 3 words:
 
 # %%
 lengths = [2, 4, 3, 8, 3]
@@ -170,14 +171,15 @@ for example in [one for one in documented
     print(example.text)
 
 # %% [markdown]
-# If some of these sentences are in the training set and others in the test set, a model can recognise the *module*. It gets a good score, and the
-# score is about modules that it knows. The question was about sentences from modules that it has never seen. So the split has to keep
-# each module together: a split **by group**. The same holds for patients, authors, cameras, days.
+# If some of these sentences are in the training set and others in the test set, a model can recognise the *module*. It gets a good score, but only
+# for modules that it knows. You want to know how it does on modules that it has never seen. So the split has to keep each module together: a split
+# **by group**. With other data the groups are patients, authors, cameras or days.
 #
 # ### Exercise 2: `split_by_group`
 #
-# Take the groups in the given order, one whole group after another, into the test set, until it has at least `share` of all *samples*. With groups a
-# (5 samples), b (2) and c (3), the order b, c, a and a share of 0.3, the test set is b and c: two samples are fewer than 3, five are enough.
+# Put whole groups into the test set, in the given order, until it has at least `share` of all *samples*. For example: group a has 5 samples, b has 2
+# and c has 3. The order is b, c, a and the share is 0.3, so the test set needs 3 of the 10 samples. Group b brings 2, which is too few. With c there
+# are 5, so the test set is b and c.
 
 # %% nbgrader={"grade": false, "grade_id": "split_by_group", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndarray:
@@ -210,7 +212,7 @@ def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndar
 # %% [markdown]
 # <details><summary>Hint 1: samples or groups?</summary>
 #
-# The share is one of samples. A large group fills it faster than a small one, so you need to know how many samples each group has.
+# The share is a share of the samples. A large group fills it faster than a small one, so you need to know how many samples each group has.
 # </details>
 # <details><summary>Hint 2: when to stop</summary>
 #
@@ -224,8 +226,8 @@ from course_utils import check
 check("text_classification.split_by_group")
 
 # %% [markdown]
-# Now three parts for each task: the test set, the **validation** set, with which you will choose between epochs, and what is left for training. For the sake of
-# comparison, one more version of the first task, split at random. The collapsed cell calls your function twice; look at how many sentences are in each part.
+# Now split each task into three parts: the test set, the **validation** set, with which you will choose between epochs, and the rest for training.
+# For comparison, the first task is also split at random. The collapsed cell calls your function twice. Look at how many sentences each part has.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class Task(NamedTuple):
@@ -275,18 +277,18 @@ for name, task in TASKS.items():
           f"most frequent class {chance[name]:.3f}")
 
 # %% [markdown]
-# The last number is the score of a program that always gives the same answer. Every result below has to be read beside it.
+# The last number is the score of a program that always gives the same answer. Compare every result below with it.
 #
 # ## 3. A bag of words
 #
-# The simplest model that reads at all: note which words occur in a text, forget where, and let a small network do the rest. A **bag of pairs** also notes
-# which two words stand next to each other, and so it knows a little about order.
+# Here is the simplest model that reads at all, a **bag of words**. It notes which words occur in a text and forgets where. A small network does the
+# rest. A **bag of pairs** also notes which two words stand next to each other, so it knows a little about order.
 #
 # ### Exercise 3: `bag_of_ngrams`
 #
-# An **n-gram** is a group of n words that follow each other in a text. A text becomes a row with one column for each n-gram in an *index*: 1 if the text
-# has it, 0 if not (however often it occurs: this is called *multi-hot*). With `n = 2` both single words and pairs count. For *the cat sat on the mat*
-# the pairs are *the cat*, *cat sat*, *sat on*, *on the*, *the mat*; a pair never reaches from one text into the next.
+# An **n-gram** is a group of n words that follow each other in a text. A text becomes a row with one column for each n-gram in an *index*: 1 if the
+# text has it, 0 if not. It makes no difference how often it occurs (this is called *multi-hot*). With `n = 2` both single words and pairs count. For
+# *the cat sat on the mat* the pairs are *the cat*, *cat sat*, *sat on*, *on the*, *the mat*; a pair never reaches from one text into the next.
 
 # %% nbgrader={"grade": false, "grade_id": "bag_of_ngrams", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bag_of_ngrams(texts: list[str], index: dict[str, int], n: int) -> np.ndarray:
@@ -332,11 +334,11 @@ check("text_classification.bag_of_ngrams")
 
 # %% [markdown]
 # The index comes from the training texts *only*, and from n-grams that occur at least twice. Then a network with one hidden layer reads the bag, as in
-# Chollet's book. The three collapsed cells need not be read. `bag_classifier` makes such a network. `measure` trains a model, stops when validation gets no better, and prints the
-# accuracy on the test, with the seconds that training took.
+# Chollet's book. You need not read the three collapsed cells. `bag_classifier` makes such a network. `measure` trains a model, stops when validation
+# gets no better, and prints the accuracy on the test, with the seconds that training took.
 #
-# If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`: then the larger networks get weights that come with the course, and their seconds
-# are those that it took to make them.
+# If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`: then the larger networks get weights that come with the
+# course. Their seconds are those of the training that made these weights.
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: all but the bags get weights that come with the course
@@ -439,12 +441,13 @@ measured("text_classification.split")
 # The same sentences, the same models, practically the same number of training samples, and 0.74 against 0.58 or, with pairs, 0.56. The difference is **leakage**: what the random split gains from modules that the model already knows.
 # Nothing is wrong with the code of a random split, and nothing warns you. Only knowledge of where the data comes from does.
 #
-# (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And pairs add nothing to single words.)
+# (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And the bag of pairs scores no higher than
+# the bag of words. Section 7 asks whether such a difference could be luck.)
 #
 # ### Find the missing control
 #
 # The claim above: modules that the model knows are what the random split gains. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
-# have nothing to do with it.* Which of these four answers that? Naive Bayes, which learns in a moment, stands in for the bag.
+# have nothing to do with it.* Which of these four controls answers the objection? Naive Bayes, which learns in a moment, stands in for the bag.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.widgets.controls import find_the_control
@@ -524,8 +527,9 @@ for name, task in TASKS.items():
           f"mean {np.mean([*map(len, rows)]):.1f}")
 
 # %% [markdown]
-# A batch is a rectangle, as wide as its longest sentence; the rest is padding, and costs as much time as words do. If sentences of similar length share a batch,
-# there is little of it. The collapsed cell sorts the sentences by length before it cuts them into batches. Look at the two shares that it prints.
+# A batch is a rectangle, as wide as its longest sentence. The shorter ones are filled up with padding, which costs as much time as words do. There is
+# little padding if the sentences of a batch have similar lengths. The collapsed cell sorts the sentences by length before it cuts them into batches.
+# Look at the two shares that it prints.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def batched(rows: list[list[int]], labels: np.ndarray) -> tf.data.Dataset:
@@ -571,9 +575,9 @@ print("by length      ", padding(by_length(rows, labels)))
 # %% [markdown]
 # ### Exercise 4: `bucketed_batches` (optional)
 #
-# To sort, you need all sentences at once, and then the same ones share a batch in every epoch. A **bucket** needs neither. Each sentence goes into the bucket for its length as it comes along, and
-# a full bucket is a batch. So this also works with data that do not fit into memory, or that come in a new order in each epoch. With boundaries 5 and 9 there are three buckets: fewer
-# than 5 words, 5 to 8, and 9 or more.
+# Sorting needs all sentences at once, and it puts the same ones together in every epoch. **Buckets** avoid both. Each sentence goes into the bucket
+# for its length as it comes along, and a full bucket is a batch. So this also works with data that do not fit into memory, or that come in a new
+# order in each epoch. With boundaries 5 and 9 there are three buckets: fewer than 5 words, 5 to 8, and 9 or more.
 #
 # `tf.data` has a method for that. Its documentation is worth reading: `help(tf.data.Dataset.bucket_by_sequence_length)`.
 
@@ -628,7 +632,8 @@ def bucketed_batches(
 # </details>
 # <details><summary>Hint 3: the length function</summary>
 #
-# It is called with the parts of an element, the sentence *and* the label, while the graph is made: the length must be a tensor. `tf.shape` gives one.
+# It gets both parts of an element, the sentence *and* the label. It runs while the graph is made, so the length must be a tensor. `tf.shape` gives
+# one.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_bucketed_batches", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -642,19 +647,22 @@ buckets = bucketed_batches(rows, labels.tolist(), 32, boundaries)
 print("in ten buckets ", padding(buckets))
 
 # %% [markdown]
-# Three more methods complete an input pipeline; the collapsed cell above calls them, too. `cache` keeps the batches after the first epoch, so that they are made only once; `shuffle` puts them in
-# a different order in each epoch; `prefetch` prepares the next one while the current one is being computed.
+# Three more methods complete an input pipeline; the collapsed cell above calls them, too. `cache` keeps the batches after the first epoch, so that
+# they are made only once. `shuffle` puts them in a different order in each epoch. `prefetch` prepares the next batch while the current one is being
+# computed.
 
 # %% [markdown]
 # ## 5. The encoder
 #
-# The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). What is new is what they are for: the output is not translated into anything. It is a *representation* of the text, and a small head reads the class from it.
+# The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
+# output is a *representation* of the text, and a small head reads the class from it.
 #
 # ids → `PositionalEmbedding` → `TransformerEncoder` → `masked_mean` → dropout → dense layer
 #
 # Something else travels along with the vectors: the **mask**, which says where the real words are. In Keras a layer can *make* one, in its method `compute_mask`, and Keras attaches it to the
-# layer's output. A layer whose `call` has an argument named `mask` is *given* the mask of its input. And a layer with `supports_masking = True` *hands it on* unchanged. (Lab 06 used `mask` for something else, who may look at whom, and had to switch
-# this off. Here it means exactly what Keras means.)
+# layer's output. A layer whose `call` has an argument named `mask` is *given* the mask of its input. And a layer with `supports_masking = True`
+# *hands it on* unchanged. (In lab 06 the argument `mask` said which word may look at which, so Keras's own mask had to be switched off. Here `mask`
+# means exactly what Keras means by it.)
 
 # %%
 # makes a mask: True where the number is not 0
@@ -667,7 +675,7 @@ for layer in (keras.layers.Dropout(0.1), keras.layers.LSTM(3)):
           None if mask is None else mask.numpy())
 
 # %% [markdown]
-# An LSTM that returns one vector for the whole sentence uses the mask up: after it there are no steps left.
+# An LSTM that returns one vector for the whole sentence does not hand the mask on: its output has no steps that could be masked.
 #
 # ### Exercise 5: `PositionalEmbedding`
 #
@@ -754,8 +762,8 @@ from course_utils import check
 check("text_classification.PositionalEmbedding")
 
 # %% [markdown]
-# The method `build` was given. Keras calls it once, at the first call or when a saved model is loaded, so that the variables are there before their values are read from the file. A layer that leaves it out usually works,
-# because Keras then finds the shapes out by running `call` on symbols; with `build` nothing has to be found out.
+# You did not have to write the method `build`. Keras calls it once, at the first call or when a saved model is loaded. Then the variables exist
+# before their values are read from the file. A layer without `build` usually works, too: Keras then runs `call` on symbols to find out the shapes.
 #
 # ### Exercise 6: `TransformerEncoder`
 #
@@ -773,7 +781,8 @@ for name, wide in {"mask[:, None, :]": mask[:, None, :],
     print(np.broadcast_to(wide, (1, 3, 3))[0].astype(int))
 
 # %% [markdown]
-# In one of them nobody looks at the padding. In the other the padding looks at nobody, and everybody looks at the padding.
+# One of them hides the padding from every query. The other hides everything from the padding's own query, and leaves the padding visible to all
+# words.
 
 # %% nbgrader={"grade": false, "grade_id": "TransformerEncoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class TransformerEncoder(keras.layers.Layer):
@@ -854,11 +863,13 @@ from course_utils import check
 check("text_classification.TransformerEncoder")
 
 # %% [markdown]
-# Keras's attention also looks for a mask by itself, on the tensors that it is given, and combines it with yours. So a layer that does not pass the mask on to attention may still work, until a layer in between loses it. Yours passes the mask on itself and needs no such help.
+# Keras's attention also looks for a mask on the tensors that it gets, and combines it with yours. So a layer that forgets to pass the mask to
+# attention may still work, as long as no layer before it loses the mask. Your layer passes it, and does not depend on that.
 #
 # ### Exercise 7: `masked_mean`
 #
-# A vector for each word is not yet a vector for the text. The simplest way is the mean, over **real words only**. What happens otherwise:
+# A vector for each word is not yet a vector for the text. The simplest way is the mean, over **real words only**. Here is what happens if padding is
+# counted as well:
 
 # %%
 states = np.array([[2.0], [4.0]])  # two words with one feature each
@@ -907,7 +918,7 @@ from course_utils import check
 check("text_classification.masked_mean")
 
 # %% [markdown]
-# As a layer it receives the mask from Keras, by the name of the argument, and uses it up:
+# As a layer, it gets the mask from Keras through its argument `mask`. It does not hand the mask on:
 
 # %%
 class MaskedMean(keras.layers.Layer):
@@ -987,7 +998,8 @@ def build_classifier(
 # </details>
 # <details><summary>Hint 3: in training everything is dropped</summary>
 #
-# With a dropout rate of 1 nothing of the mean is left in training, and the logits are the last layer's biases. If yours are not, where does the dropout stand?
+# With a dropout rate of 1 nothing of the mean is left in training, and the logits are the last layer's biases. If yours are something else, check
+# where you put the dropout.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_build_classifier", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1056,14 +1068,15 @@ show_figure(
 # %% [markdown]
 # ### Exercise 9: `best_epoch` (optional)
 #
-# Write down what the two callbacks do together, as a function of the validation losses: which epoch is kept, and after which epoch training stops. With a **patience** of 2, training stops after two epochs in a row without a new lowest loss:
+# Write a function that does what the two callbacks do together. From the validation losses it finds which epoch is kept, and after which epoch
+# training stops. With a **patience** of 2, training stops after two epochs in a row without a new lowest loss:
 #
 # | epoch | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|
 # | validation loss | 0.9 | 0.6 | 0.7 | 0.65 | 0.5 |
 # | since the best | 0 | 0 | 1 | 2, stop | (never seen) |
 #
-# The best epoch is 2 and the last one is 4, although the fifth would have been better. That is the price of not waiting.
+# The best epoch is 2 and the last one is 4, although the fifth would have been better. That is the price of a short patience.
 
 # %% nbgrader={"grade": false, "grade_id": "best_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
@@ -1112,7 +1125,7 @@ print(f"best epoch {best}; with a patience of 3, the last would have been {last}
 # %% [markdown]
 # ### Saved and loaded (optional)
 #
-# The checkpoint holds the model of the best epoch: configuration and weights. To load it, Keras has to know the classes that are yours.
+# The checkpoint contains the model of the best epoch: configuration and weights. To load it, Keras has to know the classes that you wrote.
 
 # %% tags=["skip-grading"]
 import re
@@ -1133,18 +1146,26 @@ for name, each in {"after the last epoch": model,
 show_table(["model", "loss on the test", "accuracy"], rows)
 
 # %% [markdown]
-# Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right about as often. Both are true: it has become surer of everything, including its mistakes. The surer the model is
-# of a mistake, the more the loss punishes it; the accuracy does not notice. Section 8 comes back to this.
+# Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right about as often. Both are true: it has become surer
+# of everything, including its mistakes. The surer the model is of a mistake, the more the loss punishes it; the accuracy does not notice. Section 8
+# measures how sure both models are. (The table is about the test set, and it chooses nothing: validation has chosen the epoch.)
 #
-# (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32. It nearly halves the memory of the activations and, on a GPU that computes in 16 bits, can double the speed. Two things need care: the last layer and the loss should compute in float32, and
-# tiny gradients need to be scaled up, which Keras's optimizer then does. On a CPU it only makes things slower, so you do not use it here.)
+# (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32.
+# Training then needs less memory, and on modern GPUs it can be more than three times as fast, as [Keras's
+# documentation](https://keras.io/api/mixed_precision/) says. Two things need care: the last layer and the loss should compute in float32, and tiny
+# gradients need to be scaled up, which Keras's optimizer then does. This lab is made for a CPU, so you do not use it here.)
 #
 # ## 7. The whole ladder
 #
-# Now all models on both tasks: bags, a bidirectional LSTM, and your encoder, without positions and with them. All of them have the same texts, the same seed and the same patience; the LSTM and the encoders read the same batches, too.
-# Learning rate, dropout and the largest number of epochs differ between the kinds of models and between the tasks. The two encoders differ in one argument.
+# Now train all models on both tasks: bags, a bidirectional LSTM, and your encoder, without positions and with them. All of them have the same texts,
+# the same seed and the same patience; the LSTM and the encoders read the same batches, too. Learning rate, dropout and the largest number of epochs
+# differ between the kinds of models and between the tasks. The two encoders differ in one argument.
 #
-# The last line is no new training. It is your model of section 6 after all its epochs: nothing stopped it.
+# The last line needs no new training. It is your model of section 6 after all its epochs: nothing stopped it.
+#
+# **What may the test set decide?** It chooses nothing here. Validation has chosen each model's epoch, except in the last line, and no model is picked
+# for use. The test only answers whether two kinds of models differ. If you had to pick one of them, you would compare their scores on *validation*,
+# and report the test score of that one model.
 
 # %% tags=["skip-grading"]
 def lstm(task_name: str, dropout_rate: float = 0.5) -> tuple[keras.Model, dict]:
@@ -1168,9 +1189,11 @@ kept, kept_data = measure(
 tested("which library", "encoder, positions, last epoch", model, data, history, seconds)
 
 # %% [markdown]
-# On real text no network is better than the bags of section 3 (0.58 and 0.56). All four are a few points below the bag of words; whether that is more than luck, you will find out below. Among
-# themselves they differ by no more than another seed changes: it puts them in another order. So neither
-# attention instead of the LSTM, nor positions, nor more epochs make a difference that this test could show. Which library a sentence comes from depends on *what* it is about, and that is in its words.
+# On real text no network is better than the bags of section 3 (0.58 and 0.56). All four are a few points below the bag of words. Below you will find
+# out whether that is more than luck. Each network was trained once, with one seed, so their order among themselves means nothing: another seed may
+# give another one. This lab does not show that attention instead of the LSTM, positions or more epochs make a difference here. A likely reason: which
+# library a sentence comes from depends on *what* it is about, and that is in its words. The encoder without positions, which cannot see their order,
+# scores no lower than the one with positions.
 #
 # Here the rule of exercise 1 was right: take the bag. But both ratios of this lab are far below 1,500. What happens above? This table was measured once for the course, outside this lab, on a larger selection of
 # documentation, split by module, with one seed:
@@ -1180,7 +1203,8 @@ tested("which library", "encoder, positions, last epoch", model, data, history, 
 # | 8,000 | 602 | 0.559 | 0.542 | 0.543 |
 # | 48,807 | 3,660 | 0.638 | 0.643 | 0.635 |
 #
-# At 602 the rule was right again: the encoder is no better than a bag. At 3,660 the rule promises that the encoder wins, but it is a tie: the three lie within 0.01 of each other, which one seed and one split cannot tell apart.
+# At 602 the rule was right again: the encoder is no better than a bag. At 3,660 the rule promises that the encoder wins, but it is a tie: the three
+# lie within 0.01 of each other. With one seed and one split, that is too close to call.
 #
 # Now the sentences in which only the order decides:
 
@@ -1241,7 +1265,8 @@ show_figure(
 # - A **paired difference**. To compare two models, take the difference of their accuracies on the *same* drawn texts. What is hard for both cancels out.
 # - A **noise floor**: what comes out where there is nothing to find. Here: shuffle the labels of the test.
 #
-# In words, a difference is *clear* if even the 99 % interval leaves out 0, *barely* there if only the 95 % interval does, and otherwise the two models *cannot be told apart* by this test.
+# The tables also say it in words. One model is *clearly* higher if even the 99 % interval of the difference lies above 0. It is *barely* higher if
+# only the 95 % interval does. Otherwise the two models *cannot be told apart* by this test.
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import accuracy, interval, noise_floor, shuffled
@@ -1276,26 +1301,31 @@ print(f"answers that have nothing to do with the texts: {low:.3f} to {high:.3f}"
 # %% [markdown]
 # Read the tables slowly. They say more than the bars.
 #
-# - With whole modules drawn, the intervals of the first task are about twice as wide: 1,699 sentences are worth far fewer, because they come from a few dozen modules at a time. Even so, the two
-#   splits are far apart.
-# - Two intervals that overlap do *not* mean that two models are equal. Those of the bag of words and of the networks overlap; the paired differences leave out 0. So the networks are below the bag, here
-#   by 4 to 6 points. What the test cannot tell apart are the two bags.
-# - The interval knows the texts, not the seed: each network was trained once. Differences of a point or two *between* the networks change with it, so their order means nothing.
-# - On the second task the LSTM and the encoder with positions make no mistake at all. That does not mean that they never will: the interval still ends at 0.997. The others lie in or near the floor.
+# - With whole modules drawn, the intervals of the first task are about twice as wide. Sentences of one module succeed and fail together, so 1,699 of
+#   them are worth far fewer. Even so, the two splits are far apart.
+# - Two intervals that overlap do *not* mean that two models are equal. Those of the bag of words and of the networks overlap, but the intervals of
+#   the paired differences do not contain 0. So these networks are below the bag: by 4 to 6 points when this lab was written, three of them *clearly*
+#   and one *barely*. The two bags *cannot be told apart*.
+# - The interval is about the texts, and not about the seed. Each network was trained once. To compare one network with another, you would have to
+#   train each with several seeds.
+# - On the second task the LSTM and the encoder with positions make no mistake at all. That does not mean that they never will: their interval reaches
+#   down to 0.997. The others lie in the noise floor or close to it.
 #
 # ### Words, or their order?
 #
-# For each of these sentences there could be one with *exactly the same words* and the other answer: let the subject change places with an attractor of the other number. So the words alone say nothing, whatever model reads them.
-# Pairs of neighbours say nothing, either.
+# Take any of these sentences, and swap its subject with an attractor of the other number. Now it has *exactly the same words* and the other answer.
+# So the words alone say nothing, whatever model reads them. The bag of pairs shows that pairs of neighbours do not help either.
 #
 # **The same encoder, without positions, is a bag of words.** Attention alone does not know which noun came first (lab 04). With positions it does.
 #
-# And the rule? It said *bag of pairs* here, too, and was as wrong as can be: no number of samples makes a bag see this. The rule counts samples and words; it does not know what the task is about. It was found on tasks where words carry the
-# answer, such as the topic of a text or whether a review is friendly, and there it is a good guess. So ask first: *could a person answer with the words shuffled?*
+# And the rule? It said *bag of pairs* here, too, and was wrong: no number of samples makes a bag see the order. The rule counts samples and words; it
+# does not know what the task is about. It was found on tasks such as the topic of a text or whether a review is friendly, where the words carry much
+# of the answer. So ask first: *could a person answer with the words shuffled?*
 #
 # ### What does it go by?
 #
-# Replace one word after another by the unknown word, and see how far the answer moves. (This asks what the answer *depends* on. Attention weights would only show where a layer looked.) The collapsed cell does it for one sentence.
+# Replace one word at a time with the unknown word, and see how far the answer moves. (This asks what the answer *depends* on. Attention weights would
+# only show where a layer looked.) The collapsed cell does it for one sentence.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.attention import word_bars
@@ -1352,7 +1382,9 @@ show_figure(
 )
 
 # %% [markdown]
-# NetworkX, Matplotlib and Transformers are among the easiest to recognise: graphs, axes and tokens have words of their own. A sentence about arrays or functions could come from several libraries. For which one it is taken most often depends on the training: with another seed, the last column of the table names other libraries. Some of these errors no model can avoid.
+# NetworkX, Matplotlib and Transformers are among the easiest to recognise. A likely reason: graphs, axes and tokens have words of their own. A
+# sentence about arrays or functions could come from several libraries, and then even a person has to guess. Do not read much into the last column: it
+# comes from one training, and another seed may put other names there.
 #
 # ### Exercise 10: `calibration_error`
 #
@@ -1361,7 +1393,8 @@ show_figure(
 #
 # $$\mathrm{ECE} = \sum_b \frac{n_b}{n}\,\bigl|\,\mathrm{accuracy}_b - \mathrm{confidence}_b\,\bigr|$$
 #
-# The **overconfidence** has a sign and no bins: mean confidence minus accuracy. Four texts in two bins, from 0 to 0.5 and from 0.5 to 1:
+# The **overconfidence** needs no bins: it is the mean confidence minus the accuracy. It is positive if the model is too sure. Four texts in two bins,
+# from 0 to 0.5 and from 0.5 to 1:
 
 # %%
 confidence, right = np.array([0.4, 0.6, 0.8, 1.0]), np.array([1, 0, 1, 1])
@@ -1460,10 +1493,12 @@ show_figure(
 measured("text_classification.sure")
 
 # %% [markdown]
-# The column *a perfect model has* is the noise floor: the error of 95 % of models that are exactly as sure as they are right, on so many texts. It is not 0, because chance moves the accuracy of each bin.
+# The column *a perfect model has* is the noise floor. Take models that are exactly as sure as they are right: on a test of this size, 95 % of them
+# have an error in this range. It does not begin at 0, because chance moves the accuracy of each bin.
 #
-# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25, both far above the floor. If somebody acts on the probabilities, that is a large difference, and
-# accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
+# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25. Both errors are far
+# above the floor. If somebody acts on the probabilities, that is a large difference, and accuracy does not show it. So there are two questions, and
+# each may have its own best epoch: *which class is it?* and *how likely is that?* The validation **loss** is about the second.
 #
 # ## Common mistakes, by their symptom
 #

@@ -16,12 +16,12 @@
 #
 # You have a folder with a thousand résumés, each with its own layout. Which of these people are nurses? Who knows SQL? To answer such
 # questions you need the *entities* in the texts: names, addresses, titles, employers, colleges, degrees, skills. Finding
-# them is **named-entity recognition**, NER for short. Rules can find e-mail addresses. They cannot tell that *Virginia* is a person here
-# and a place there. For that you have to read the words around it, and that is what attention does.
+# them is **named-entity recognition**, NER for short. Rules can find e-mail addresses. A list of names does not tell you whether *Virginia* is a
+# person or a place. For that you have to read the words around it, and that is what attention does.
 #
-# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on eight
-# hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without
-# losing a comma, and measuring the result without fooling yourself.
+# You take an encoder that was pretrained on a very large amount of text, and put one small layer on top. Then you train both together on eight
+# hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without losing a
+# comma, and measuring the result without fooling yourself.
 #
 # **After this lab you can**
 #
@@ -113,15 +113,15 @@ print("of the layouts of unseen_templates, "
 # - `unseen_templates`: new layouts, *and* new people, employers and so on. **This is the set that counts.** Choose nothing by
 #   looking at it.
 #
-# A model that has learned "the third line is the employer" does very well on the first two and fails on the last. A random split into
-# training and test set would have hidden that. Section 11 measures how much.
+# A model that has only learned "the third line is the employer" would do very well on the first two and fail on the last. A random split into
+# training and test set would hide that. Section 11 measures how much.
 
 # %% [markdown]
 # ## 2. Cleaning
 #
 # People mark entities with the mouse, in a hurry. The span includes the space after the word, or the line break. The same name is marked
-# twice. One person marks *Leeds* and another *University of Leeds*. A model that is trained on this learns it. Here is the same résumé "as
-# marked by hand"; not even the number of spans is right:
+# twice. One person marks *Leeds* and another *University of Leeds*. A model that is trained on such spans learns their faults. The function
+# `annotated_by_hand` imitates such people. Here is what it makes of the same résumé. Not even the number of spans is right:
 
 # %% tags=["skip-grading"]
 by_hand = annotated_by_hand(example)
@@ -135,8 +135,8 @@ for start, end, label in sorted(by_hand.entities)[:9]:
 #
 # 1. **Trim.** White space at both ends of a span is cut off (spaces, tabs, line breaks). Spans that are then empty are dropped. Nothing
 #    else is cut: the full stop of *Ltd.* and the brackets of *(Hons)* belong to the entity.
-# 2. **Keep the longest.** Of overlapping spans, the longest stays. Among equally long ones, the one that begins first; if they also begin
-#    together, the one that is listed first. Any span that overlaps one *that stays* is dropped.
+# 2. **Keep the longest.** Of overlapping spans, the longest stays. Among equally long ones, the one that begins first stays. If they also begin
+#    together, the one listed first stays. Any span that overlaps one *that stays* is dropped.
 #
 # Work through the second rule once by hand, with three spans in a chain:
 #
@@ -230,7 +230,7 @@ print(f"{marked} spans marked by hand; "
       f"{restored} of {len(everything)} résumés are exactly restored")
 
 # %% [markdown]
-# The second rule is a convention. It is right here because whenever a piece is marked, so is the whole. With real data, look at what is
+# The second rule is a convention. It works here because the whole is always marked, too, where a piece of it is. With real data, look at what is
 # dropped before you trust it.
 #
 # ## 3. From characters to word pieces
@@ -253,8 +253,8 @@ for character in "→|¶":
           f"{' '.join(tokenizer.tokenize(f'2019{character}Master'))}")
 
 # %% [markdown]
-# The pieces that begin with ## continue a word: with the arrow, all three parts are *one* word, and a word gets one tag. The year and the
-# degree could not both be found. `|` is punctuation and ¶ is a sign of its own, so both stand alone.
+# The pieces that begin with ## continue a word: with the arrow, all three parts are *one* word, and a word gets one tag. Then the model could not
+# find both the year and the degree. `|` is punctuation and ¶ is a sign of its own, so both stand alone.
 
 # %% tags=["skip-grading"]
 def encode(text: str) -> dict[str, list]:
@@ -298,7 +298,7 @@ for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"],
 # | tag | −100 | B-Name | −100 | −100 | I-Name | −100 | −100 | O | O | B-Designation | −100 |
 #
 # The comma is attached to the name, yet it is a separate word and outside the name, because `end` is exclusive: the comma starts exactly
-# where the name ends. Write `<=` instead of `<` once, and every name in your data has a comma as its last word.
+# where the name ends. Write `<=` instead of `<`, and a name with a comma behind it gets the comma as its last word.
 #
 # ### Exercise 2: `align_labels`
 #
@@ -620,8 +620,8 @@ print(f"Hugging Face's loss = {their_loss.item():.3f}")
 # 1. clear the gradients of the previous step (PyTorch *adds* new ones to them);
 # 2. forward: logits, with the mask; loss;
 # 3. backward: gradients;
-# 4. clip them: if their norm, over all parameters together, is larger than `max_norm`, they are scaled down to it. Then a rare strange
-#    batch cannot wreck the pretrained weights;
+# 4. clip them: if their norm, over all parameters together, is larger than `max_norm`, they are scaled down to it. Then one strange batch does less
+#    harm to the pretrained weights;
 # 5. the optimizer's step;
 # 6. the scheduler's step, if there is one: the learning rate follows a plan that is counted in *batches* here, not in epochs.
 #
@@ -689,8 +689,8 @@ check("named_entity_recognition.train_epoch")
 # %% [markdown]
 # ## 8. Back to entities
 #
-# The model gives each piece a tag. The user wants spans of *characters*. So you go back the way you came: read the predictions at the
-# **first piece of each word**, and skip all others, whatever the model predicts there (it was never trained on those).
+# The model gives each piece a tag. The user wants spans of *characters*. So you go back the way you came. Read the predictions at the **first piece
+# of each word**, and skip all others: the model was never trained on those.
 #
 # A model is free to predict sequences that no annotation contains: I-Name right after O, or after I-College. The usual interpretation, also
 # used by the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** Here is an example with tags
@@ -792,8 +792,8 @@ assert back == len(everything), (
 )
 
 # %% [markdown]
-# Every project of this kind should have such a test, and should stop where it fails. It takes a minute to write, and finds errors that you
-# might otherwise blame on the model for weeks. What would it have said about the arrow of section 3? Put one in place of each tab:
+# Write such a test in every project of this kind, and do not train before it passes. It finds errors that you might otherwise blame on the model.
+# What does it say about the arrow of section 3? Put one in place of each tab:
 
 # %% tags=["skip-grading"]
 from dataclasses import replace
@@ -818,9 +818,9 @@ print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; "
       "entities found: 0")
 
 # %% [markdown]
-# It finds not a single entity, yet it is right at more than half of the words. In news texts, where entities are rarer, the share would be
-# far higher still. So count *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly"
-# counts for nothing: an employer without its "Ltd" is a wrong employer. With
+# It finds not a single entity, yet it is right at more than half of the words. In texts with fewer entities the share would be higher still. So count
+# *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly right" is wrong: so is an employer
+# without its "Ltd". With
 #
 # - TP (true positives): predicted and true; FP: predicted, but not true; FN: true, but not predicted,
 #
@@ -979,8 +979,8 @@ show_table(["on unseen templates", "token accuracy", "F1 of entities"], [
 measured("named_entity_recognition.majority")
 
 # %% [markdown]
-# The rules are folded: open the cell if you like regular expressions. There is one for each of seven labels. For skills, titles and
-# towns there is none: their form tells nothing.
+# The rules are folded: open the cell if you like regular expressions. There is one for each of seven labels. Skills, titles and towns get no rule,
+# because their form says too little.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 NAMES = r"[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*"
@@ -1014,31 +1014,32 @@ def rules(text: str) -> list[Entity]:
 # %% [markdown]
 # ## 11. Fine-tuning
 #
-# The new layer knows nothing yet, but the encoder knows a lot, and should not lose it. This has proved to work:
+# The new layer knows nothing yet, but the encoder knows a lot, and should not lose it. The settings below were found by trying them out on earlier
+# versions of this lab. The lab does not show what each of them is worth; in *Going further* you can take some of them away.
 #
 # - **AdamW** with a learning rate that rises over the first tenth of the steps (*warm-up*) and then falls to 0 in a straight
-#   line. With a large rate at the very start, the random gradients of the new layer would disturb the pretrained weights.
+#   line. The usual reason: with a large rate at the very start, the random gradients of the new layer would disturb the pretrained weights.
 # - **The rate is 4e-4, and that does not carry over to larger models.** For a BERT of full size Devlin et al. (2019, appendix A.3) recommend
-#   5e-5, 3e-5 or 2e-5. This encoder has a fifth of the parameters of BERT-base, its embeddings do not move, and two short passes have to
-#   be enough. When you change the model, begin with the rates of its authors. (`RATE` below is yours to try: what does 4e-5 give?)
+#   5e-5, 3e-5 or 2e-5. This encoder has a fifth of the parameters of BERT-base, its embeddings do not move, and it gets only two short passes. When
+#   you change the model, begin with the rates of its authors. (`RATE` below is yours to try: what does 4e-5 give?)
 # - Gradients clipped to norm 1: your `train_epoch` does it.
-# - The **embeddings are frozen**. They are half of all parameters, and if they moved, words that do not occur in these résumés would be
-#   left behind.
-# - **Random words outside.** In 48 layouts the words *around* the entities are always the same few. A model soon learns that any unknown
-#   word is an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
-# - **Small batches.** With four résumés per step, you can take four steps in the time of one step with sixteen. There are few examples and
-#   there is much to learn, so the number of steps matters most.
+# - The **embeddings are frozen**. They are half of all parameters. The idea: words that do not occur in these résumés keep vectors that fit the
+#   layers above.
+# - **Random words outside.** In 48 layouts the words *around* the entities are always the same few. A model can then learn that any unknown word is
+#   an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
+# - **Small batches.** Four steps with four résumés take about as long as one step with sixteen. There are few examples, so the lab prefers more
+#   steps.
 # - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, is drawn again
 #   in each epoch.
 #
-# Two passes through the data are enough. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for
-# the training alone.
+# Training makes two passes through the data. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for the
+# training alone.
 #
 # If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
-# come with the course. Their file is small, because for each matrix only its *difference* from the pretrained one is stored, as a product of two thin
-# matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 13). The cell that loads it prints how small.
+# come with the course. Their file is small: for each matrix it stores only the *difference* from the pretrained one, as a product of two thin
+# matrices. (This is LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); see lab 13.) The cell that loads the file prints its size.
 #
-# The batches are made in the folded cell behind the switch, as described above.
+# The folded cell after the switch makes the batches, as described above.
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: use the weights that come with the course
@@ -1074,9 +1075,9 @@ def batches_of(rows: list[dict], seed: int) -> list[dict[str, torch.Tensor]]:
             for group in rng.sample(groups, len(groups))]
 
 # %% [markdown]
-# `find_entities(model, texts)` goes all the way from texts to entities: `encode`, the model, and your `decode_entities`. Its two cells are
-# folded, too. They do two things more. A text with more pieces than the encoder has positions, 512, is read in windows that overlap. And
-# neighbours with the same label and nothing between them become one entity, such as *fixed-* and *asset*.
+# `find_entities(model, texts)` goes all the way from texts to entities: `encode`, the model, and your `decode_entities`. Its two cells are folded,
+# too. They do two more things. A text with more pieces than the encoder has positions, 512, is read in windows that overlap. And neighbours with the
+# same label and nothing between them become one entity, such as *fixed-* and *asset*.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def joined(entities: list[Entity]) -> list[Entity]:
@@ -1209,9 +1210,9 @@ else:
 # %% [markdown]
 # ### The result
 #
-# Here is everything side by side, on the sets that were held out. One layout may be easy and another one hard, so the last column says how
-# much depends on *which* layouts were drawn: F1 is computed 1,000 times, each time over layouts drawn with replacement from those of the
-# set. That is a **bootstrap**, and 95 % of its results lie in the interval. Draw whole layouts, not single résumés: résumés of one layout
+# Here is everything side by side, on the sets that were held out. One layout may be easy and another one hard, so the last column shows how much
+# depends on *which* layouts were drawn. It is the bootstrap interval of lab 07: F1 is computed 2,000 times, each time over layouts drawn with
+# replacement from those of the set, and 95 % of the results lie in the interval. Whole layouts are drawn, not single résumés. Résumés of one layout
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
 #
 # `validation` is in the table, too: it is what a random split would have tested, résumés with the layouts and the words of training.
@@ -1255,7 +1256,8 @@ results, answers = compared({"training": splits.train[:160],
 measured("named_entity_recognition.split")
 
 # %% [markdown]
-# Is the model better than the rules, or was it lucky with the layouts? Compare the two on the *same* drawn layouts (lab 07): a difference is *clear* if even its 99 % interval leaves out 0.
+# Is the model better than the rules, or was it lucky with the layouts? Compare the two on the *same* drawn layouts (lab 07): a difference is *clear*
+# if even its 99 % interval does not contain 0.
 
 # %% tags=["skip-grading"]
 for set_name, resumes in held_out.items():
@@ -1283,21 +1285,22 @@ measured("named_entity_recognition.hardest")
 # %% [markdown]
 # Read the table slowly.
 #
-# - **Rules** are hard to beat where the form alone is enough, and helpless where the context decides: nothing in the form of *2012* tells a
-#   graduation from a change of jobs. They learn nothing, so they do about the same on all sets.
+# - **Rules** are hard to beat where the form alone is enough. They are of little help where the context decides: the form of *2012* does not say
+#   whether it is the year of a degree or of a new job. They learn nothing, and do about the same on all sets.
 # - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and part of a college there.
 #   Where the words are new, next to nothing is left.
 # - **The model** is nearly perfect on what it was trained on, and on new people in the same layouts and with the same words. It does worse where
-#   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than
-#   luck with twelve layouts. Nor is it luck with one training: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and
-#   0.913, 0.920 and 0.919 on unseen templates. Which layouts you draw matters more than where training starts.
-# - And look at the e-mail addresses in the figure. Where a rule is almost perfect, use the rule, and the model for the rest.
+#   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than luck
+#   with twelve layouts. It is not luck with one training either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
+#   and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
+# - And look at the e-mail addresses in the figure: there the rule is almost perfect. In a project you could use the rule for such labels, and the
+#   model for the rest. Decide that on `validation`, label by label, and not on this set.
 #
 # ### Texts that no template wrote
 #
 # Would the numbers be the same on real résumés? Here is a way to find out a little. Thirty texts were written for this lab one by one, by hand:
-# a cook's list in small letters, a note by a recruiter, a cover letter, an interview. Nothing in the lab was chosen by looking at the scores
-# on them, so whatever comes out stands.
+# a cook's list in small letters, a note by a recruiter, a cover letter, an interview. We chose nothing by these scores, so we report whatever they
+# are.
 
 # %% tags=["skip-grading"]
 predict("named_entity_recognition.by_hand")
@@ -1325,8 +1328,9 @@ show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS,
 # %% [markdown]
 # ### Find the missing control
 #
-# The claim: F1 falls from the unseen templates to the texts by hand, because no template wrote them. Somebody objects: *perhaps those texts merely hold more of the entities that are hard anywhere,
-# skills and titles, say, and fewer e-mail addresses.* Which of these four answers that?
+# The claim: F1 falls from the unseen templates to the texts by hand, because no template wrote them. Somebody objects: *perhaps those texts just
+# contain more of the entities that are hard anywhere, such as skills and titles, and fewer e-mail addresses.* Which of these four controls answers
+# the objection?
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.widgets.controls import find_the_control
@@ -1377,18 +1381,21 @@ find_the_control(
     [thirty_at_a_time, known_words, same_mix_of_labels, by_rules])
 
 # %% [markdown]
-# Compare that with the table above. It is what a model trained on made-up data is worth where people write as they like. Every one of the
-# sixty layouts came from the same few heads, however carefully they were split, and so did these thirty texts: real résumés may be harder
-# still. The cure is texts like these in training: thirty, then three hundred. **What carries over from this lab is the method, not the number.**
+# Compare the F1 of the thirty texts with the table of the unseen templates. It says more about how a model trained on made-up data does where people
+# write as they like. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real résumés may be harder
+# still. The usual remedy, which is not tried here, is to annotate texts like these and to train on them as well. **What carries over from this lab is
+# the method, not the number.**
 
 # %% [markdown]
 # ### Sentences that are no résumés (optional)
 #
-# How far does it carry? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with *person*, *place*, *organisation* and *date*. Four of the
-# résumés' labels come close to that. The others, such as *Skills*, have nothing to do there, so what gets them is dropped.
+# How far does it carry? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with
+# *person*, *place*, *organisation* and *date*. Five of the résumés' ten labels come close to these four. The others, such as *Skills*, have no
+# counterpart, so what the model finds for them is dropped.
 #
-# A rule stands beside the model: words with capitals inside a sentence are a name, months and years are a date. It cannot tell people from places, so it calls all names what most are in the
-# **development** half. There you may look as often as you like. The **test** half is for one look, below.
+# A rule stands beside the model: words with capitals inside a sentence are a name, months and years are a date. It cannot tell people from places, so
+# it gives every name the label that is most frequent in the **development** half. In that half you may look as often as you like. The **test** half
+# is for one look, below.
 
 # %% tags=["skip-grading"]
 from course_utils.data.sentences_by_hand import sentences_by_hand
@@ -1444,18 +1451,19 @@ show_table(["F1, five pieces each", *said], rows)
 
 # %% [markdown]
 # What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), where the thirty résumés by hand gave 0.769 and the rule with capitals gives 0.429. The model is
-# clearly ahead of the rule: by 0.175 (0.057 to 0.284) on the same drawn pieces. So something carries over, and much does not. The development half says what:
+# clearly ahead of the rule: by 0.175 (0.057 to 0.284) on the same drawn pieces. So something carries over, and much does not. The development half
+# shows what:
 #
 # - **Persons** do: F1 0.857. Places follow far behind, 0.579, then organisations, 0.488, and dates, 0.410.
 # - Of the dates it finds a third. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
-# - The labels are not the main trouble. If only the boundaries count, F1 is 0.627 and not much higher than 0.575.
+# - The labels are not the main trouble. If only the boundaries count, F1 is 0.627. With the labels it is 0.575, not much lower.
 #
 # Five pieces of each kind are too few to tell news from letters; with so few, even the intervals in the last table are too narrow. If you needed a tagger for letters, you would not argue about this table. You would annotate letters.
 
 # %% [markdown]
 # ## 12. Read the errors
 #
-# A number tells you how many errors there are. Only reading them tells you why. First: which labels are mistaken for which?
+# A score tells you how many errors there are. To find out why, read them. First: which labels are mistaken for which?
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.entities import confusion, confusion_figure
@@ -1470,8 +1478,8 @@ show_figure(
 )
 
 # %% [markdown]
-# The diagonal counts entities found with the right label, even if a boundary is off. Those in the last column were missed, those in the
-# last row invented. Which errors would you expect? An employer named after a town; a skill that sounds like a subject of study.
+# The diagonal counts entities found with the right label, even if a boundary is off. The entities in the last column were missed. Those in the last
+# row were invented. Which errors would you expect? An employer named after a town; a skill that sounds like a subject of study.
 #
 # Now the worst résumé of all, as it should be and as the model sees it:
 
@@ -1506,19 +1514,19 @@ show_table(["layout", "precision", "recall", "F1 (micro)"], [
 ])
 
 # %% [markdown]
-# With only twelve unseen layouts, one difficult one moves the whole result. That is the true size of this test set: twelve, not
-# 160. Keep it in mind when you compare two models that differ by a point or two.
+# There are only twelve unseen layouts, so one difficult layout moves the whole result. Count this test set as twelve layouts, not as 160 résumés,
+# when you compare two models that differ by a point or two.
 #
 # And a confession. The ¶, the random words, the small batches and a third of the training layouts were not there from the start. They came
-# from reading the errors of earlier versions, *on most of these layouts*. So this set is no longer quite unseen, and its score is a little
-# too high. That happens to everybody who looks at a test set twice. The remedy: hold out other layouts, `resume_splits(held_out=...)`,
-# train again without them, and measure once.
+# from reading the errors of earlier versions, *on most of these layouts*. So this set is no longer quite unseen, and its score is probably too high.
+# Nobody has measured by how much. That happens to everybody who looks at a test set twice. The remedy: hold out other layouts,
+# `resume_splits(held_out=...)`, train again without them, and measure once.
 #
 # ### Texts that are too long (optional)
 #
-# The encoder has 512 positions. All of these résumés are far shorter (the cell prints how long the longest is), but real ones are often
-# longer, and a tokenizer that truncates cuts off the rest without a word. That is why `tags_of` above reads long texts in windows.
-# Put test résumés together, eight to a text, and compare with what a cut at 512 leaves:
+# The encoder has 512 positions. All of these résumés are far shorter: the cell prints how long the longest is. Real ones may be longer, and a
+# tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put test résumés together,
+# eight to a text, and compare with what a cut at 512 leaves:
 
 # %% tags=["skip-grading"]
 longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
@@ -1553,8 +1561,8 @@ show_table(
 )
 
 # %% [markdown]
-# Windows find far more than a cut leaves, but far less than the model finds in each résumé by itself. Why? In your training it never read
-# as many as 512 pieces at once: even the longest résumé is short. If that is the reason, windows of about that length must do better:
+# With windows the model finds far more than is left after a cut, but far less than in each résumé by itself. Why? In your training it never read as
+# many as 512 pieces at once: even the longest résumé is shorter. If that is the reason, windows of about that length must do better:
 
 # %% tags=["skip-grading"]
 LONGEST, OVERLAP = 192, 64
@@ -1566,7 +1574,8 @@ show_table(["", "precision", "recall", "F1 (micro)"], [
 ])
 
 # %% [markdown]
-# They do. How much an encoder *can* read is one thing, and what it has been trained to read another. When your texts are long, train on windows as well.
+# They do. That fits the reason, and does not prove it: a short window also contains fewer résumés at once. Still, how much an encoder *can* read is
+# one thing, and how much it has been trained to read is another. When your texts are long, train on windows as well.
 
 # %% [markdown]
 # ## 13. Try it, and keep it
@@ -1649,7 +1658,7 @@ print("not usable:", *bad_rows)
 # With `clean_entities` and `to_row` you can train on these just as on the made-up résumés. Do three things first: rename labels
 # so that they match; count what `clean_entities` throws away; split by person, and by source if there are several. And real
 # résumés are personal data: ask before you use them. A model that ranks people by what it reads there inherits what was unfair in
-# its data; finding entities is no reason to trust it with a decision.
+# its data; a model that finds entities well should still not decide who is hired.
 
 # %% [markdown]
 # ## 14. The same with the library (optional)
@@ -1667,8 +1676,8 @@ print("not usable:", *bad_rows)
 # | `entity_scores` | `compute_metrics`: it calls yours |
 # | `find_entities` | `pipeline("token-classification")` |
 #
-# Most public data sets store *words* and one tag for each, and no characters. So that is the form in which 160 of the résumés go in. A text of
-# more than 128 pieces becomes several rows that overlap by 32:
+# Most public data sets store *words* and one tag for each, and no characters. So 160 of the résumés are brought into that form. A text of more than
+# 128 pieces becomes several rows that overlap by 32:
 
 # %% tags=["skip-grading"]
 from itertools import pairwise
@@ -1769,7 +1778,7 @@ print(f"Trainer, {trained_on}:",
       .format(**result))
 
 # %% [markdown]
-# A fifth of the data, half of the passes, no random words and nothing frozen: that is a first line to improve on, not a result.
+# A fifth of the data, half of the passes, no random words and nothing frozen: that is a starting point, not a result.
 #
 # And the other way round: **your** trained model in the library's form. Copy its weights, save it, and anybody can use it with two lines,
 # without your code.
@@ -1808,10 +1817,11 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ## 15. With a network: news, and a model of full size (optional)
 #
-# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et
-# al. 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB) and CoNLL-2003, the news texts that most papers report (Tjong Kim Sang and De Meulder 2003), and trains with
-# **your** functions. DistilBERT has no `token_type_ids`; yours never asked for them. It is one pass over 1,500 sentences, with a model
-# nearly three times as large as yours; how long it takes depends on the computer and the network.
+# Everything so far came with the course. If this computer has a network, set `ONLINE = True`. The next cell then fetches DistilBERT ([Sanh et al.
+# 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB). It also fetches the news texts of CoNLL-2003, on which many papers report
+# their scores (Tjong Kim Sang and De Meulder 2003). It trains with **your** functions. DistilBERT has no `token_type_ids`; your functions do not need
+# them. It is one pass over 1,500 sentences, with a model nearly three times as large as yours; how long it takes depends on the computer and the
+# network.
 
 # %% tags=["skip-grading"]
 from itertools import pairwise

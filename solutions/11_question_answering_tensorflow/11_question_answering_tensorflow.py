@@ -96,8 +96,8 @@ show_table(["token", "piece", "offsets", "in the answer"], rows)
 # %% [markdown]
 # ### Exercise 1: `answer_token_spans`
 #
-# Lab 10 looked for the tokens in one window, with a loop. Now do it for all windows of a batch, with tensors. `offsets` is (batch, seq_len, 2); for tokens
-# that are not in the context, both numbers are -1.
+# In lab 10 you looked for the tokens of one window with a loop. Now do it for all windows of a batch, with tensors. `offsets` is (batch, seq_len, 2);
+# for tokens that are not in the context, both numbers are -1.
 #
 # A token contains part of the answer if it ends after the answer's start and begins before its end. That gives a table of True and False, one row per window. Here is
 # one row by hand, with an answer from character 5 to 12:
@@ -113,7 +113,8 @@ print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0
 
 # %% [markdown]
 # The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window
-# whether its tokens cover *all* of the answer; if not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
+# whether its tokens cover *all* of the answer. If they do not, or if there is no answer (start and end are 0), the target is (0, 0), the place of
+# `[CLS]`.
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer_token_spans(
@@ -203,8 +204,8 @@ del pairs, places  # windows take memory, and these are not needed any more
 # %% [markdown]
 # ## 2. Windows of different lengths
 #
-# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes most of the work. `padded_batch` of `tf.data`
-# pads each batch only to **its own** longest row. The widths then differ from batch to batch. Remember that: it matters in section 5.
+# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes work. `padded_batch` of `tf.data` pads each
+# batch only to **its own** longest row. The widths then differ from batch to batch. Remember that: it matters in section 5.
 
 # %%
 rows = tf.data.Dataset.from_generator(
@@ -268,8 +269,8 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
 # <details><summary>Hint 1: what does from_generator need?</summary>
 #
 # It needs a *function* that starts afresh at each call and gives one row after the other: with `yield`, for example. And it needs `output_signature`,
-# which looks like one row: the same keys, with a `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single
-# number has `[]`.
+# which looks like one row: the same keys, with a `TensorSpec` in place of each value. The shape of a list of varying length is `[None]`, and that of
+# a single number is `[]`.
 # </details>
 # <details><summary>Hint 2: the mask is 1 at the padding, too</summary>
 #
@@ -291,9 +292,8 @@ check("question_answering_tensorflow.padded_batches")
 #
 # ### Exercise 3: `SpanHead`
 #
-# A vector for each token goes in, and two logits come out: how well does it fit as the answer's first token, and how well as its last (Devlin et al.
-# 2019, section 4.2)? In Keras one `Dense(2)` does this; column 0 of its kernel is for the start. Where an answer cannot be, the logit is -10,000 or
-# less.
+# This is the head of lab 10: two logits for each token, one for the start of the answer and one for its end. In Keras one `Dense(2)` does this;
+# column 0 of its kernel is for the start. Where an answer cannot be, the logit is -10,000 or less.
 
 # %% nbgrader={"grade": false, "grade_id": "SpanHead", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class SpanHead(keras.layers.Layer):
@@ -376,8 +376,8 @@ from course_utils import check
 check("question_answering_tensorflow.weights_from_torch")
 
 # %% [markdown]
-# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the comparison: both readers
-# get the same random head and the same three stories.
+# The next cell builds the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then both
+# readers get the same random head and the same three stories, and you compare their logits.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -442,12 +442,12 @@ measured("question_answering_tensorflow.twins")
 del encoder
 
 # %% [markdown]
-# A model is not its framework. From here on only rounding can make a difference: sums are taken in another order, and after hundreds of steps that
-# changes the last digits of everything.
+# A model is not its framework: with equal weights and equal inputs, only rounding makes a difference. Sums are taken in another order. Over hundreds
+# of training steps such small differences can grow, so two trained readers need not be equal.
 #
 # ### Exercise 5: `span_loss`
 #
-# The mean of two cross-entropies, for the start and for the end, each averaged over the batch. Keras has one trap: its cross-entropies expect
+# The loss is that of lab 10: the mean of two cross-entropies, for the start and for the end. Keras has one trap: its cross-entropies expect
 # **probabilities** unless you pass `from_logits=True`. PyTorch's always take logits.
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -496,9 +496,9 @@ check("question_answering_tensorflow.span_loss")
 #
 # ### Exercise 6: `best_spans`
 #
-# A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a
-# whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along its diagonal.
-# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0 (asking for more than there are is an error):
+# As in lab 10, the score of a span from $i$ to $j$ is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a
+# whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along its diagonal. `tf.linalg.band_part(table, below,
+# above)` keeps that many diagonals below and above the main one, and sets the rest to 0 (`above` may not exceed the number of columns):
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
@@ -565,11 +565,11 @@ check("question_answering_tensorflow.best_spans")
 #
 # ### Exercise 7: `train_step`
 #
-# TensorFlow records the forward pass on a **tape**, and goes back along it. Anything that is not on the tape has no gradient. Then the gradients are
-# clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`), and the optimizer applies them.
+# TensorFlow records the forward pass on a **tape**, and follows it back to compute the gradients. What is not on the tape has no gradient. Then the
+# gradients are clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`), and the optimizer applies them.
 #
-# The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet, and
-# what remains is a graph. Before that, **AutoGraph** rewrites your code, so that more of Python works than you might expect.
+# The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet. The
+# result is a graph. Before that, **AutoGraph** rewrites your code, so that more of Python works than you might expect.
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.traced")
@@ -599,13 +599,13 @@ measured("question_answering_tensorflow.traced")
 
 # %% [markdown]
 # The second call found its graph ready. The third has another shape, so everything was **traced again**: with a new shape at every batch you would
-# pay for that at every batch. And three things AutoGraph cannot help with:
+# pay for that at every batch. And there are three things that AutoGraph does not solve:
 #
 # | in a graph | what happens |
 # |---|---|
-# | `loss.numpy()` | an AttributeError: a tensor without a value has none to give (`float(loss)` above is no way around it: the result is a tensor, too) |
-# | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. `tf.print` and variables are for that |
-# | a Python number as an argument that changes | a new graph for every number: hand over tensors |
+# | `loss.numpy()` | an AttributeError: the tensor has no value yet (`float(loss)` does not help: in a graph its result is a tensor, too) |
+# | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. Use `tf.print` and variables instead |
+# | a Python number as an argument that changes | a new graph for every number: pass tensors instead |
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -666,7 +666,7 @@ check("question_answering_tensorflow.train_step")
 # %% [markdown]
 # ### Exercise 8: `answer`
 #
-# Go all the way from a question and a text to a place in the text, for all windows at once. The **margin** is the score of the best span of all
+# As in lab 10, go from a question and a text to a place in the text, but for all windows at once. The **margin** is the score of the best span of all
 # windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an answer if the margin is above the threshold.
 # `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`,
 # `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
@@ -758,12 +758,12 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then
-# falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every new
-# width, and each of them takes seconds.
+# The recipe is that of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps
+# and then falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every
+# new width. In section 7 you see how long it takes to make one: it is part of the first step of `fit`.
 #
 # The training takes about two minutes. If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then lab 10's
-# reader, trained in PyTorch, is loaded into *yours*. Its encoder goes the same way as the pretrained one, and its head through your `weights_from_torch`.
+# reader, trained in PyTorch, is loaded into *yours*. Its encoder is loaded like the pretrained one, and its head with your `weights_from_torch`.
 
 # %% tags=["skip-grading"]
 import time
@@ -874,10 +874,9 @@ else:
     del parts
 
 # %% [markdown]
-# If you trained it, you see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first
-# with known names, then with people and places whose names never occurred in training; tasks 2 and 3, which it has not been trained for; and natural
-# prose, from held-out documents. The baselines are the place that was named last, a rule by somebody who knows how the stories are made, and, for
-# prose, the capitalised words in the sentence that shares most words with the question.
+# If you trained it, you see a plateau and a drop as in lab 10; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
+# stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the baseline takes
+# the capitalised words in the nearest sentence.
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.two_facts")
@@ -934,14 +933,14 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. And compare with the baselines: a rule of six lines solves
-# task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (What helps is to
-# start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
+# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. As in lab 10, a rule of six lines solves
+# task 1 as well. And look at the other sets: training on task 1 helps little there. (Does it help to start the harder task from the weights of the
+# easier one? Try it here: `train` accepts any examples.)
 #
 # ### Where it looks, and what it gets wrong
 #
-# Each strip shows the story's tokens shaded by their probability of being the first token of the answer, or the last. Below are failures: the right
-# answer is in a green box, the reader's answer is underlined. Here places count, not words.
+# These are the strips and the failures of lab 10. The darker a token, the higher its probability as the first or the last token of the answer. Among
+# the failures, the right answer is in a green box, and the reader's answer is underlined.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import Answered, answer_gallery, show_strips
@@ -978,13 +977,13 @@ question_box(
 #
 # ### `fit` instead of your own loop
 #
-# Your loop is about twenty lines, and whatever colleagues expect of a training (checkpoints, early stopping, a log, several GPUs) you would have to add
-# yourself. Keras has a loop for which all this exists: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and a model
-# with a *method* `train_step`. You have them, nearly.
+# Your loop is about twenty lines. Colleagues expect more of a training run: checkpoints, early stopping, a log, several GPUs. You would have to add
+# all this yourself. Keras has a loop that can do it already: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and
+# a model with a *method* `train_step`. You nearly have them.
 #
 # **The dataset.** Your `padded_batches` takes windows in the order given. `tf.data` can do the rest, too: `bucket_by_sequence_length` puts windows of
-# similar length together, and `prefetch` makes the next batch while the model is busy with this one. The stories here are of
-# task 2, which is harder: the thing asked for is carried about.
+# similar length together, and `prefetch` makes the next batch while the model is busy with this one. The stories here are of task 2, which is harder:
+# people carry the thing that the question asks for.
 
 # %% tags=["skip-grading"]
 def bucketed(
@@ -1019,8 +1018,8 @@ show_table(["buckets", "batches", "places computed", "padding"], rows)
 # the optimizer from `compile`. Now the trap. The loss that `fit` reports is a mean over the epoch, and it comes from Keras's own **metric**, which your
 # step has to feed. If you return only `{"loss": loss}`, nothing complains and the training is right, but `fit` reports a loss of 0.
 #
-# **The callback.** Everything else that should happen before or after a batch or an epoch is a callback's business: here the learning rate of each
-# step, and a list of the losses.
+# **The callback.** A callback does everything else that should happen before or after a batch or an epoch. Here it sets the learning rate of each
+# step, and keeps a list of the losses.
 
 # %% tags=["skip-grading"]
 class Fitted(keras.Model):
@@ -1051,8 +1050,8 @@ class Watch(keras.callbacks.Callback):
         self.ended.append(time.perf_counter())
 
 # %% [markdown]
-# Both begin with the reader as it is now, and take the same few small batches of task 2. To be quick, only the last of the encoder's six layers is
-# trained, and the head. Your own loop runs without a graph this time: your step itself.
+# Both loops begin with the reader as it is now, and take the same few small batches of task 2. To be quick, they train only the head and the last of
+# the encoder's six layers. This time your own loop calls your step directly, without a graph.
 
 # %% tags=["skip-grading"]
 FIT_STEPS, LOOP_STEPS = (8 if RUN_TRAINING else 4), 4
@@ -1113,18 +1112,17 @@ print(f"fit reports {result.history['loss'][0]:.4f}: "
       f"the mean of its {FIT_STEPS} losses")
 
 # %% [markdown]
-# The losses agree to within rounding. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
-# somebody has published fits it. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier
-# there. The first step of `fit` makes the graph, which pays for itself in a longer training. And what `fit` reports is the mean over the whole epoch:
-# early in a training it lags behind.
+# The losses agree to within rounding. So the choice is about what you want to write, and to see. `fit` needs less code, and works with callbacks that
+# others have published. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier there.
+# The first step of `fit` makes the graph. Compare the seconds in the last two columns: how many steps does it take until that has paid off? And what
+# `fit` reports is the mean over the whole epoch, so early in a training it lags behind.
 #
 # ### Out of the notebook: a SavedModel
 #
-# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows nothing of your classes, nor of Keras. For them
-# TensorFlow has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an
-# input signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a
-# web address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, which gets no class of yours, and the folder is deleted
-# at once.
+# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows neither your classes nor Keras. For them TensorFlow
+# has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an input
+# signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a web
+# address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, without any of your classes. Then the folder is deleted.
 
 # %% tags=["skip-grading"]
 class Service(tf.Module):
@@ -1160,8 +1158,8 @@ with tempfile.TemporaryDirectory() as folder:
     print("loaded as", type(loaded).__name__, "with", list(loaded.signatures))
 
 # %% [markdown]
-# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so anyone who serves
-# a reader ships those too, in the same version. Here your `answer` does that part, with the loaded graph in the place of the model.
+# The folder is gone, but the loaded graph still works. It takes tensors, not a question: the tokenizer, the windows and the best span are not in it.
+# If you serve a reader, ship those too, in the same version. Here your `answer` does that part, and gets the loaded graph as its model.
 
 # %% tags=["skip-grading"]
 def served(inputs: dict, training: bool = False):
@@ -1202,12 +1200,13 @@ show_table(["one window through", "time", "largest difference from Keras"], rows
 # ### With a network: a reader of full size
 #
 # Everything so far came with the course. Transformers 5 has PyTorch classes only, and `TFAutoModelForQuestionAnswering` is gone. But the weights of a
-# model on the Hugging Face hub are a file of names and arrays, which belongs to no framework. So you can read them into **your** reader: the encoder as before,
-# and the head, which is called `qa_outputs` there, through your `weights_from_torch`.
+# model on the Hugging Face hub are a file of names and arrays, which is not tied to a framework. So you can read them into **your** reader: the
+# encoder as before, and the head, which is called `qa_outputs` there, through your `weights_from_torch`.
 #
 # If this computer has a network, set `ONLINE = True`. The last of these cells then fetches a MiniLM with 12 layers, fine-tuned on SQuAD 2.0 (133 MB), and that set's
 # validation questions (Rajpurkar et al. 2018). Half of them have no answer, so your threshold is at work, too. On the whole set the model's card reports an exact
-# match of 76.1 and an F1 of 79.5. The Keras encoder is a BERT's, as this model is; lab 10's DistilBERT has other layers, and stays there.
+# match of 76.1 and an F1 of 79.5. The Keras encoder has the layers of BERT, as this model has. Lab 10's DistilBERT has other layers, so its weights
+# do not fit.
 
 # %% tags=["skip-grading"]
 from functools import partial
