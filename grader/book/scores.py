@@ -106,9 +106,10 @@ class Scores(Database):
         with self.engine.connect() as db:
             page = db.execute(id).scalar_one()
             looked_at = _looked_at(db, page, written)
+        with self.transaction() as db:
+            together.part(db, page)  # what is entered now is of this submission alone
         yield
         with self.transaction() as db:
-            together.part(db, page)
             _leave_as_they_are(db, page, looked_at)
             _enter_answers(db, page, written)
             self._join_team(db, lab, student, page)

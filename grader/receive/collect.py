@@ -248,13 +248,11 @@ def _collect(
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,) and not offer.inside}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
+    rows: list[Collected] = []
     for student in sorted(by_student):
-        files = by_student[student]
         if (other := seen.setdefault(folded(student), student)) != student:
             why = f"The name differs from {other!r} in capitals only. Rename one, and collect again."
-            yield Collected(student, files[0].offer.shown, REFUSED, why)
-            del by_student[student]
-    rows: list[Collected] = []
+            rows.append(Collected(student, by_student.pop(student)[0].offer.shown, REFUSED, why))
     for members in _groups(by_student, reception.teams):
         if len(members) > 1:
             theirs = {student: by_student[student] for student in members if student in by_student}
