@@ -439,7 +439,7 @@ def _collect_team(
             refused[student] = _Refused(student, each.file, str(error), each.work.receipt, False)
         yield from _refuse_team(lab, team, members, refused)
         return
-    counts = collected_later(lab, members, counts) or counts
+    counts = collected_later(lab, team, members, counts) or counts
     for student in members:
         mine = taken.get(student)
         same = mine is not None and mine.work.content == counts.content

@@ -76,7 +76,7 @@ def last_of(works: Sequence[HandedIn]) -> HandedIn:
     return min(same, key=lambda each: (each[0] or datetime.min, LATE in each[1].receipt, each[1].student))[1]
 
 
-def collected_later(lab: Lab, members: Sequence[str], last: HandedIn) -> HandedIn | None:
+def collected_later(lab: Lab, team: str, members: Sequence[str], last: HandedIn) -> HandedIn | None:
     """Work of a team that was collected before and is later than what a source has. None if there is none, or if times are not known.
 
     So it does not matter in which order sources are collected that have some of the members each.
@@ -85,6 +85,8 @@ def collected_later(lab: Lab, members: Sequence[str], last: HandedIn) -> HandedI
     for member in members:
         folder, _ = folders_of(lab, member)
         note = together_in(folder)
+        if note and note.team != team:  # of the team that this member was in before
+            continue
         work = _collected(lab, folder, note.by if note else member)
         if work and work.when and last.when and work.when > last.when and work.content != last.content:
             found.append((work.when, work.student, work))

@@ -157,6 +157,16 @@ def test_who_leaves_keeps_what_was_collected_and_hands_in_alone_from_then_on(lab
     assert together_in(folder(lab, "ben")) is None
 
 
+def test_who_moves_to_another_team_does_not_take_the_work_of_the_first_along(lab):
+    collected(lab, {"ben": ("one", 9)})
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_teams({"ben": "blue"}, [LAB])
+    collected(lab, {"dora": ("two", 1)})
+    assert texts(lab) == {"anna": "one", "carl": "one", **dict.fromkeys(("ben", "dora", "emil"), "two")}
+    collected(lab, {"anna": ("three", 2)})
+    assert texts(lab)["carl"] == "one"  # what ben handed in for them was later
+
+
 def test_who_joins_gets_what_the_team_has_when_work_is_collected_again(lab):
     collected(lab, {"anna": ("one", 1)})
     with Gradebook.open(lab.course) as gradebook:
