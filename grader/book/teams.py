@@ -119,8 +119,9 @@ def _rewrite(
     for (was, will_be), group in groupby(labs, key=lambda lab: (before[lab], after[lab])):
         if was != will_be:
             run = list(group)
-            until = "" if run[-1] == labs[-1] else f", until {run[-1]}"
-            log.note_team(db, student, run[0], was or ALONE, f"{will_be or ALONE}{until}")
+            span = "in this lab only" if len(run) == 1 else f"until {run[-1]}"
+            span = "from this lab on" if run[-1] == labs[-1] else span
+            log.note_team(db, student, run[0], was or ALONE, f"{will_be or ALONE}, {span}")
 
 
 def forget(db: Connection, students: Collection[str]) -> None:

@@ -273,7 +273,8 @@ def roster_teams(
         with Gradebook.open(course) as gradebook:
             rows = _who_is_with_whom(course, gradebook)
         header = ("Team", "Labs", "Members")
-        show_table(f"{len({row[0] for row in rows})} teams", header, rows, limit=400)
+        count = len({row[0] for row in rows})
+        show_table(f"{count} team{'' if count == 1 else 's'}", header, rows, limit=400)
         write_table(out, header, rows)
         return
     if out:
@@ -346,12 +347,7 @@ def _tell_moves(moves: Moves, command: str, named: bool = False) -> None:
         command: what to run to change a lab that was left as it was.
         named: whether the labs were named, so that none was left as it was.
     """
-    count = len(moves.moved)
-    typer.echo(
-        f"Teams: {first_few(moves.moved)} {'is' if count == 1 else 'are'} in another team than before."
-        if count
-        else "Teams: nobody is in another team than before."
-    )
+    typer.echo(f"Team changed: {first_few(moves.moved) or 'nobody'}.")
     for lab, who in moves.collected.items():
         if named:
             typer.echo(

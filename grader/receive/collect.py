@@ -302,7 +302,7 @@ class _Taken:
 
     Attributes:
         file: the notebook that was chosen.
-        told: what to say about it, before and after what was handed in with it is told.
+        told: what to say about it.
         aside: files beside a request.
     """
 
@@ -444,7 +444,7 @@ def _collect_team(
         mine = taken.get(student)
         same = mine is not None and mine.work.content == counts.content
         if student == counts.student:
-            more = f"It counts for team {team}."
+            more = f"It counts for team {team}." if len(found) > 1 else ""
         else:
             more = f"What {counts.student} handed in counts for team {team}."
         if student in refused:

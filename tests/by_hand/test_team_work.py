@@ -290,7 +290,7 @@ def grader(*arguments: str) -> str:
 def test_from_the_class_list_to_the_term_page_every_member_has_the_team_s_work(lab, tmp_path):
     roster = tmp_path / "students.csv"
     roster.write_text("id,name,team\nanna,Anna Ey,red\nben,Ben Ey,Red\nfay,Fay Ey,red\n")
-    assert "fay is in another team than before" in grader("roster", "import", str(roster))
+    assert "Team changed: fay." in grader("roster", "import", str(roster))
     source = hand_in(lab, {"fay": (work(lab, WRONG), -2), "anna": (work(lab), -9)})
     told = grader("collect", "00", str(source), "--yes")
     assert "unchanged: 4" in told  # it was collected above

@@ -70,7 +70,7 @@ def test_a_class_list_s_column_puts_people_into_teams_of_all_labs(course, tmp_pa
     told = grader(
         "import", str(listed(tmp_path, "id,name,Team\nanna,Anna Ey,Red\nben,Ben Be,red\ncarl,Carl Ce,\n"))
     )
-    assert "Teams: anna, ben are in another team than before." in told
+    assert "Team changed: anna, ben." in told
     for lab in (FIRST, LATER):
         assert teams(course, lab) == {"anna": "Red", "ben": "Red"}
     grader("import", str(listed(tmp_path, "id,team\nanna,\nben,alone\n")))
@@ -132,9 +132,9 @@ def test_joining_and_leaving_is_logged_with_the_lab_from_which_on_it_holds(cours
     grader("team", "ben", "alone", "--lab", "00", "--because", "ill")
     assert teams(course, FIRST) == {} and teams(course, LATER) == {"ben": "blue"}
     assert logged(course, "ben") == [
-        (FIRST, "alone", "red", "pairs of week 1"),
-        (LATER, "red", "blue", "moved"),
-        (FIRST, "red", f"alone, until {FIRST}", "ill"),
+        (FIRST, "alone", "red, from this lab on", "pairs of week 1"),
+        (LATER, "red", "blue, from this lab on", "moved"),
+        (FIRST, "red", "alone, in this lab only", "ill"),
     ]
 
 
@@ -220,7 +220,7 @@ def test_everybody_is_in_the_team_that_was_named_last_for_a_lab_and_the_log_tell
             for student, team in said.items():
                 lines = [each for each in gradebook.changes(student=student) if each.what == "team"]
                 held = [
-                    each for each in lines if each.lab <= lab and not each.after.endswith(f", until {FIRST}")
+                    each for each in lines if each.lab <= lab and not each.after.endswith("in this lab only")
                 ]
                 held += [each for each in lines if each.lab == lab and each not in held]
                 last = max(held, key=lines.index, default=None)
