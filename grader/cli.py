@@ -27,7 +27,7 @@ COMMANDS = {
         "export": ("week", "Write scores for Canvas, Moodle or a spreadsheet, or enter them in Canvas."),
     },
     "The class": {
-        "roster": ("roster", "Show who is in the course; import, remove and merge people."),
+        "roster": ("roster", "Show who is in the course and in which team; import, remove, merge people."),
         "extend": ("decisions", "Give a student more time."),
         "status": ("decisions", "Excuse, zero, penalise, drop a lab, or give more time; of one or many."),
         "late": ("decisions", "Decide how late work counts that is only marked as late."),

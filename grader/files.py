@@ -24,6 +24,8 @@ LATE = "late.txt"
 """Who marks a submission as late without saying by how much. It is there until an instructor has decided (``grader late``)."""
 REASON_FILE = "not-collected.txt"
 """In a submission's folder without a notebook: why ``grader collect`` could not take what was handed in."""
+TEAM = "team.json"
+"""In a submission's folder: the team whose work it is, and who of it has handed it in (:func:`grader.people.shared.together_in`)."""
 
 
 class Unreadable(Exception):

@@ -83,6 +83,7 @@ class Work:
     Attributes:
         tasks: role -> task, ``FIRST`` and perhaps ``SECOND``.
         released: the student's name may be shown.
+        copy: of another, as a member of a team has it: that one is read.
     """
 
     page: str
@@ -91,6 +92,7 @@ class Work:
     answers: tuple[Answer, ...]
     tasks: Mapping[str, Task]
     released: bool
+    copy: bool = False
 
     def state(self, role: str) -> str:
         """``"open"``, ``"again"`` (to be looked at once more) or ``"done"``."""

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from grader.book import file as gradebook_file
-from grader.book import log
+from grader.book import log, together
 from grader.book import state as gradebook_state
 from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
 from grader.book.requests import REQUESTS
@@ -64,6 +64,7 @@ class Database:
                 bring_up_to_date(book.engine)
                 for table in (REQUESTS, STATUSES, RULES):
                     table.metadata.create_all(book.engine)
+                together.install(book.engine)
                 log.install(book.engine)
                 log.sign_sessions()
                 yield cls(course, book)

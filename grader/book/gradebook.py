@@ -11,11 +11,12 @@ from grader.book.decisions import Decisions
 from grader.book.merging import Merging
 from grader.book.people import People
 from grader.book.scores import Scores
+from grader.book.teams import Teams
 from grader.course import Course
 from grader.people.roster import Roster, in_section
 
 
-class Gradebook(People, Scores, Decisions, Merging):
+class Gradebook(People, Teams, Scores, Decisions, Merging):
     """An open gradebook. Use it as ``with Gradebook.open(course) as gradebook``."""
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
@@ -37,6 +38,18 @@ def roster_of(course: Course) -> Roster:
         return Roster()
     with Gradebook.open(course) as gradebook:
         return Roster(gradebook.roster().values())
+
+
+def teams_of(course: Course, lab: str) -> dict[str, str]:
+    """Student -> team in a lab, of all on the roster who are in one.
+
+    Raises:
+        CourseError: the gradebook cannot be read.
+    """
+    if not gradebook_state.is_there(course):
+        return {}
+    with Gradebook.open(course) as gradebook:
+        return gradebook.teams(lab)
 
 
 def students_of(course: Course, section: str | None) -> frozenset[str] | None:

@@ -30,6 +30,7 @@ DEADLINE, EXTENSION = "deadline", "extension"
 MERGED = "id"
 DECISION = "decision on a request"
 STATUS, RULES = "status", "rules of the term"
+TEAM = "team"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -258,6 +259,14 @@ def note_merge(db: Connection, old: str, new: str) -> None:
     db.exec_driver_sql(
         f"INSERT INTO {LOG} (who, program, student, what, before, after) SELECT who, program, ?, '{MERGED}', ?, ? FROM {_SIGNATURE}",
         (new, old, new),
+    )
+
+
+def note_team(db: Connection, student: str, lab: str, before: str, after: str) -> None:
+    """Logs, in a signed transaction, that somebody is in another team from a lab on."""
+    db.exec_driver_sql(
+        f"INSERT INTO {LOG} (who, program, why, lab, student, what, before, after) SELECT who, program, why, ?, ?, '{TEAM}', ?, ? FROM {_SIGNATURE}",
+        (lab, student, before, after),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.book import log, statuses
+from grader.book import log, statuses, teams
 from grader.book.database import Database
 from grader.book.requests import REQUESTS
 from grader.book.tables import (
@@ -66,6 +66,7 @@ class Merging(Database):
             db.execute(delete(MORE_TIME).filter_by(student=old))
             db.execute(update(SUBMISSION).filter_by(student_id=old).values(student_id=new))
             _join_people(db, old, new)
+            teams.merge(db, old, new)
             removed_student = db.execute(delete(STUDENT).filter_by(id=old)).rowcount
             if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)

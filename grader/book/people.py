@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
+from grader.book import teams
 from grader.book.database import Database
 from grader.book.tables import ROSTER, STUDENT, SUBMISSION
 from grader.people.roster import Person
@@ -92,4 +93,6 @@ class People(Database):
             db.execute(delete(ROSTER).where(ROSTER.c.student.in_(students)))
             with_work = select(SUBMISSION.c.student_id)
             db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
+            known = set(db.execute(select(STUDENT.c.id).where(STUDENT.c.id.in_(students))).scalars())
+            teams.forget(db, [student for student in students if student not in known])
         self._book.db.expire_all()

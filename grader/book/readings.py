@@ -71,14 +71,12 @@ class Readings:
         row = db.execute(select(QUEUE).filter_by(assignment=self.lab.name)).mappings().first()
         return Settings(tuple(row["readers"]), bool(row["by_section"]), row["second"]) if row else Settings()
 
-    def works(self, student: str | None = None) -> dict[str, Work]:
-        """Page -> work, of everybody whose answers are graded by hand. What is as it was handed out is not.
-
-        Args:
-            student: only of this one; None: of everybody.
+    def works(self) -> dict[str, Work]:
+        """Page -> work, of everybody whose answers are graded by hand; of a team's work, the one copy that is read. What is as it was handed
+        out is not.
         """
         with self._gradebook.engine.connect() as db:
-            return self._works(db, student)
+            return self._to_read(db)
 
     def lines(self, student: str | None = None) -> dict[str, dict[str, tuple[Line, ...]]]:
         """Student -> cell -> the lines of its rubric, by the reading that counts. Only what a reader has ticked: of points that
@@ -89,7 +87,9 @@ class Readings:
         """
         asked = self.questions()
         found: dict[str, dict[str, tuple[Line, ...]]] = {}
-        for work in self.works(student).values() if asked else ():
+        with self._gradebook.engine.connect() as db:
+            works = self._works(db, student) if asked else {}
+        for work in works.values():
             for answer in work.answers:
                 mark, question = answer.counting(), asked.get(answer.cell)
                 if question and mark and mark.items is not None and (mark.items or not mark.points):
@@ -109,6 +109,9 @@ class Readings:
             return found
         raise GraderError(f"{self.lab.name} has no submission {page!r} with an answer to grade by hand.")
 
+    def _to_read(self, db: Connection) -> dict[str, Work]:
+        return {page: work for page, work in self._works(db).items() if not work.copy}
+
     def _works(self, db: Connection, student: str | None = None) -> dict[str, Work]:
         order, sections = list(self.questions()), self._gradebook.sections(student)
         return works_in(db, self.lab, order, sections, student)
@@ -127,7 +130,7 @@ class Readings:
         if settings.second and len(settings.readers) < 2:
             raise GraderError("A second reading needs at least two readers: --readers ana,ben.")
         with self._gradebook.transaction() as db:
-            works, before = self._works(db), self._settings(db)
+            works, before = self._to_read(db), self._settings(db)
             items = [
                 Item(page, f"{self.lab.name}/{work.student}", work.section) for page, work in works.items()
             ]
@@ -161,7 +164,7 @@ class Readings:
     def release(self) -> int:
         """Lets names be shown for what is finished, and returns how many submissions that is."""
         with self._gradebook.transaction() as db:
-            works = self._works(db)
+            works = self._to_read(db)
             done = [page for page, work in works.items() if FIRST in work.tasks and work.finished()]
             db.execute(update(TASK).where(TASK.c.page.in_(done)).values(released=1))
         return len(done)
@@ -205,7 +208,7 @@ class Readings:
         """
         who = next(iter(marks.values())).reader
         with self._gradebook.transaction(who) as db:
-            work = self._works(db).get(page)
+            work = self._to_read(db).get(page)
             if work is None or any(answer.cell not in marks for answer in work.answers):
                 raise GraderError("The answers have changed since you opened them. Load the page again.")
             if role != DECISION:

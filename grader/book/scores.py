@@ -15,6 +15,7 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from grader.book import file as gradebook_file
+from grader.book import together
 from grader.book.database import Database
 from grader.book.marker import Marker
 from grader.book.points import Points
@@ -32,6 +33,7 @@ from grader.book.tables import (
     SUBMISSION,
 )
 from grader.course import CourseError
+from grader.people.shared import together_in
 from grader.reference.lab import Lab
 
 
@@ -74,6 +76,7 @@ class Scores(Database):
                 .where(NOTEBOOK.c.id == page.master)
             ).all()
             looked_at = _looked_at(db, page.id, points.written)
+            together.part(db, page.id)  # what is entered now is of this submission alone
             _enter_scores(
                 db, page.id, {id: points.of_cells[name] for id, name, kind in cells if kind == "GradeCell"}
             )
@@ -81,6 +84,7 @@ class Scores(Database):
             untouched = {id: name in points.untouched for id, name, kind in cells if kind == "SolutionCell"}
             _enter_comments(db, page.id, untouched)
             _enter_answers(db, page.id, points.written)
+            self._join_team(db, lab, student, page.id)
             _remember(db, lab, student, page.submission, marker)
         self._book.db.expire_all()
         self.note_now_and_then()
@@ -102,11 +106,19 @@ class Scores(Database):
         with self.engine.connect() as db:
             page = db.execute(id).scalar_one()
             looked_at = _looked_at(db, page, written)
+        with self.transaction() as db:
+            together.part(db, page)  # what is entered now is of this submission alone
         yield
         with self.transaction() as db:
             _leave_as_they_are(db, page, looked_at)
             _enter_answers(db, page, written)
+            self._join_team(db, lab, student, page)
         self._book.db.expire_all()
+
+    def _join_team(self, db: Connection, lab: Lab, student: str, page: str) -> None:
+        """What people have given for a team's work counts for this copy of it, too."""
+        if found := together_in(self.course.submitted / student / lab.name):
+            together.join(db, page, student, found)
 
 
 class _Page(NamedTuple):

@@ -67,6 +67,20 @@ ANSWERS = Table(  # what people grade: a digest of the text that is there now
     Column("cell", String(255), primary_key=True),
     Column("text", String(64), nullable=False),
 )
+TEAMS = Table(  # a row says what holds from a lab on, so nobody can be in two teams of one lab
+    "transformer_labs_team",
+    MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("since", String(128), primary_key=True),  # a lab; they are in order
+    Column("team", String(128), nullable=False),  # empty: alone
+)
+TOGETHER = Table(
+    "transformer_labs_together",
+    MARKERS.metadata,
+    Column("page", String(32), primary_key=True),  # nbgrader's id of a submitted notebook
+    Column("work", String(64), nullable=False),
+    Column("lead", Integer, nullable=False),  # whether it is the copy of the one who handed it in
+)
 
 _INDEXES = {"submitted_notebook": "assignment_id", "grade": "notebook_id", "comment": "notebook_id"}
 """Columns by which nbgrader's tables cannot be searched without reading everybody's rows, so that a command of nbgrader's, which

@@ -24,6 +24,7 @@ from sqlalchemy import (
     select,
 )
 
+from grader.book import together
 from grader.book.answers import Answer, Mark, Task, Work
 from grader.book.tables import ANSWERS, ASSIGNMENT, CELL, COMMENT, GRADE, PAGE, SUBMISSION
 from grader.reference.lab import Lab
@@ -95,14 +96,20 @@ def works_in(
     if student is not None:
         graded = graded.where(SUBMISSION.c.student_id == student)
     rows = db.execute(graded).mappings().all()
-    pages = None if student is None else {row["page"] for row in rows}
+    first = together.stands_for(db)
+    pages = (
+        None
+        if student is None
+        else {page for row in rows for page in (row["page"], first.get(row["page"], ""))}
+    )
     comments, marks = _comments(db, pages), _marks(db, pages)
     tasks, released = _tasks(db, pages)
     answers: dict[tuple[str, str], list[Answer]] = {}
     for row in rows:
         key = (row["page"], row["cell"])
         again = row["manual_score"] is not None and bool(row["needs_manual_grade"])
-        comment, by_role = comments.get(key, ""), marks.get(key, {})
+        read = (first.get(row["page"], row["page"]), row["cell"])
+        comment, by_role = comments.get(key, ""), marks.get(read, {})
         answer = Answer(row["cell"], row["manual_score"], again, comment, by_role, row["text"] or "")
         answers.setdefault((row["page"], row["student"]), []).append(answer)
     return {
@@ -113,6 +120,7 @@ def works_in(
             tuple(sorted(found, key=lambda each: order.index(each.cell) if each.cell in order else -1)),
             tasks.get(page, {}),
             page in released,
+            page in first,
         )
         for (page, student), found in answers.items()
     }

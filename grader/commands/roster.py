@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.commands.help import Commands
-from grader.commands.terminal import Section, TableFile, as_table, console, described, first_few, write_table
+from grader.commands.terminal import (
+    FromLab,
+    OnlyLab,
+    Section,
+    TableFile,
+    as_table,
+    console,
+    described,
+    first_few,
+    show_table,
+    write_table,
+)
 from grader.course import Course
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
+    from grader.book.gradebook import Gradebook
+    from grader.book.teams import Moves
     from grader.people.roster import Joined
 
 app = Commands()
@@ -34,6 +49,7 @@ def roster(
     Examples:
       grader roster
       grader roster import students.csv
+      grader roster teams teams.csv
       grader roster remove anna
       grader roster merge anna.m anna
     """
@@ -67,7 +83,7 @@ def roster_import(
         ),
     ] = None,
 ) -> None:
-    """Put a class list on the roster: ids, names, e-mail addresses, sections. Nobody is ever removed.
+    """Put a class list on the roster: ids, names, e-mail addresses, sections, teams. Nobody is ever removed.
 
     \b
     Examples:
@@ -77,6 +93,7 @@ def roster_import(
     from grader.book.gradebook import Gradebook
     from grader.files import printable
     from grader.people.roster import changes, joined, read_roster
+    from grader.people.team_names import Spellings
 
     listed = read_roster(file)
     typer.echo(f"Read: {printable(', '.join(listed.read), 300)}.")
@@ -91,6 +108,13 @@ def roster_import(
             found = joined(before, listed.people, _ask_whether_same(file, found))
         told = changes(before, found.people)
         gradebook.enter_people(found.people)
+        spellings = Spellings(gradebook.team_names())
+        teams = {
+            now.student: spellings.team(listed.teams[given.student]) if listed.teams[given.student] else ""
+            for given, now in zip(listed.people, found.people, strict=True)
+            if given.student in listed.teams
+        }
+        moves = gradebook.enter_teams(teams)
     typer.echo(f"{len(found.people)} in {file.name}: {len(told.new)} new, {len(told.changed)} changed.")
     if found.known_as:
         pairs = [f"{new} is {old}" for new, old in found.known_as.items()]
@@ -99,6 +123,8 @@ def roster_import(
         typer.echo(
             f"On the roster, but not in the file: {', '.join(told.absent)}. They stay. `grader roster remove ID` removes one."
         )
+    if teams:
+        _tell_moves(moves, f"grader roster teams {quote(str(file))}")
 
 
 def _ask_whether_same(file: Path, found: Joined) -> bool:
@@ -202,3 +228,156 @@ def roster_merge(
             return
     carry_out(course, planned, keep)
     typer.echo(f"{old} is now {new}.")
+
+
+# ---------------------------------------------------------------------------------- teams
+
+Why = Annotated[str, typer.Option("--because", metavar="WHY", help="The reason, for the log.")]
+
+
+@roster_app.command("teams")
+def roster_teams(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV or .xlsx with a column team, and one that says who: id, email or name. An empty team: alone.",
+        ),
+    ] = None,
+    since: FromLab = None,
+    lab: OnlyLab = None,
+    because: Why = "",
+    out: TableFile = None,
+) -> None:
+    """Show who hands in together with whom, or enter it from a file. What one of a team hands in counts for all.
+
+    \b
+    Examples:
+      grader roster teams
+      grader roster teams teams.csv
+      grader roster teams teams.csv --from 05 --because "new teams for the second half"
+      grader roster teams pairs.csv --lab 03
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.people.roster import Roster
+    from grader.people.teams import read_teams
+
+    course = Course.find()
+    labs = _labs_meant(course, since, lab)
+    if file is None:
+        if labs or because:
+            raise GraderError(
+                "--from, --lab and --because go with FILE, or with `grader roster team STUDENT TEAM`."
+            )
+        with Gradebook.open(course) as gradebook:
+            rows = _who_is_with_whom(course, gradebook)
+        header = ("Team", "Labs", "Members")
+        count = len({row[0] for row in rows})
+        show_table(f"{count} team{'' if count == 1 else 's'}", header, rows, limit=400)
+        write_table(out, header, rows)
+        return
+    if out:
+        raise GraderError("--out goes with `grader roster teams` alone, which shows them.")
+    with Gradebook.open(course) as gradebook:
+        roster = Roster(gradebook.roster().values())
+        if not roster.people:
+            raise GraderError("There is nobody on the roster yet. First: grader roster import FILE")
+        found = read_teams(file, roster, gradebook.team_names())
+        moves = gradebook.enter_teams(found, labs, because.strip())
+    typer.echo(f"{len(found)} in {file.name}.")
+    _tell_moves(moves, f"grader roster teams {quote(str(file))}", labs is not None)
+
+
+@roster_app.command("team")
+def roster_team(
+    student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, e-mail address or name.")],
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="The team, or 'alone'.")],
+    since: FromLab = None,
+    lab: OnlyLab = None,
+    because: Why = "",
+) -> None:
+    """Put somebody into a team, or out of one. What was graded before stays as it is.
+
+    \b
+    Examples:
+      grader roster team carl red --from 05 --because "joined on 3 November"
+      grader roster team ben alone --from 05 --because "left the team"
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.people.roster import Roster
+    from grader.people.team_names import Spellings
+
+    course = Course.find()
+    labs = _labs_meant(course, since, lab)
+    with Gradebook.open(course) as gradebook:
+        roster = Roster(gradebook.roster().values())
+        if not (person := roster.by_id(roster.meant(student))):
+            raise GraderError(
+                f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids."
+            )
+        try:
+            name = Spellings(gradebook.team_names()).team(team)
+        except ValueError as error:
+            raise GraderError(f"{error}. Nothing has changed.") from None
+        moves = gradebook.enter_teams({person.student: name}, labs, because.strip())
+    _tell_moves(moves, f"grader roster team {quote(student)} {quote(team)}", labs is not None)
+
+
+def _labs_meant(course: Course, since: str | None, lab: str | None) -> list[str] | None:
+    """The labs that somebody names; None: none.
+
+    Raises:
+        GraderError: they are named in two ways.
+    """
+    if since and lab:
+        raise GraderError(
+            "--from is for all labs from one on, and --lab for a single one: use one or the other."
+        )
+    if lab:
+        return [lab]
+    return [each for each in course.labs() if each >= since] if since else None
+
+
+def _tell_moves(moves: Moves, command: str, named: bool = False) -> None:
+    """Says what has become of teams.
+
+    Args:
+        command: what to run to change a lab that was left as it was.
+        named: whether the labs were named, so that none was left as it was.
+    """
+    typer.echo(f"Team changed: {first_few(moves.moved) or 'nobody'}.")
+    for lab, who in moves.collected.items():
+        if named:
+            typer.echo(
+                f"{lab}: work of {first_few(who)} was collected before. It stays, with its grades, until this lab is collected again."
+            )
+        else:
+            typer.echo(
+                f"{lab}: left as it was for {first_few(who)} and their teams, because work is collected. To change it there, too: {command} --lab {lab}"
+            )
+
+
+def _who_is_with_whom(course: Course, gradebook: Gradebook) -> list[tuple[str, str, str]]:
+    """Team, labs and members: a row for each time that a team has the same members in labs that follow each other."""
+    runs: dict[str, list[tuple[list[str], list[str]]]] = defaultdict(list)
+    for lab in course.labs():
+        members = defaultdict(list)
+        for student, team in sorted(gradebook.teams(lab).items()):
+            members[team].append(student)
+        for team, who in members.items():
+            if runs[team] and runs[team][-1][1] == who and runs[team][-1][0][-1] == _before(course, lab):
+                runs[team][-1][0].append(lab)
+            else:
+                runs[team].append(([lab], who))
+    return [
+        (team, labs[0] if len(labs) == 1 else f"{labs[0]} to {labs[-1]}", ", ".join(who))
+        for team, found in sorted(runs.items())
+        for labs, who in found
+    ]
+
+
+def _before(course: Course, lab: str) -> str:
+    """The lab before another; empty if there is none."""
+    return max((each for each in course.labs() if each < lab), default="")

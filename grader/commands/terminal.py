@@ -49,6 +49,11 @@ LabOption = Annotated[
         "--lab", metavar="LAB", parser=_lab, help="The lab it is for; default: the one it looks like."
     ),
 ]
+FromLab = Annotated[
+    str | None,
+    typer.Option("--from", metavar="LAB", parser=_lab, help="In this lab and all that come after it."),
+]
+OnlyLab = Annotated[str | None, typer.Option("--lab", metavar="LAB", parser=_lab, help="In this lab only.")]
 Section = Annotated[
     str | None, typer.Option("--section", metavar="NAME", help="Only students of this section of the roster.")
 ]

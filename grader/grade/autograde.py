@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,8 +27,9 @@ from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError, see_whether_it_was_ctrl_c
 from grader.files import SECRET, TIMESTAMP
 from grader.grade import pool
-from grader.grade.resume import Again, digest_of, fingerprint_of_lab, sort_out
+from grader.grade.resume import Again, copies, digest_of, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
+from grader.people.shared import together_in
 from grader.reference.lab import Lab
 from grader.run import machine
 from grader.run.notebook import PlainRunner, SandboxRunner
@@ -104,7 +105,7 @@ def submissions(lab: Lab, student: str | None = None, among: Collection[str] | N
     """The folders ``submitted/<student>/<lab>``, sorted by student.
 
     Args:
-        student: only this one's.
+        student: only this one's, and the copies of it that other members of a team have.
         among: only theirs; None: everybody's.
 
     Raises:
@@ -112,6 +113,13 @@ def submissions(lab: Lab, student: str | None = None, among: Collection[str] | N
     """
     submitted = lab.course.submitted
     names = [student] if student else sorted(folder.name for folder in submitted.glob("*") if folder.is_dir())
+    if student and (together := together_in(submitted / student / lab.name)):
+        with_team = (folder for folder in submitted.glob(f"*/{lab.name}") if folder.is_dir())
+        names = sorted(
+            each.parent.name
+            for each in with_team
+            if (other := together_in(each)) and other.work == together.work
+        )
     folders = [submitted / name / lab.name for name in names if among is None or name in among]
     folders = [folder for folder in folders if folder.is_dir()]
     if not folders:
@@ -177,6 +185,7 @@ def autograde(
         _remove_scratch(lab)
         fingerprint = fingerprint_of_lab(lab, seed, runner)
         todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
+        todo, others = copies(lab, todo)
         yield from (_record_of(student, marker) for student, marker in kept.items())
         if todo:
             grading = Grading(lab.course, lab.name, seed, runner)
@@ -184,10 +193,20 @@ def autograde(
                 expected = grading.expected()
                 for folder, answer in _answers(grading, workforce, expected, todo, tell):
                     yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+                    for copy, handed_in in others.get(folder, ()):
+                        theirs = _as_copy(grading, answer, copy, handed_in)
+                        yield _entered(lab, grading, gradebook, fingerprint, expected, copy, theirs)
         gradebook.enter_lateness(lab)  # for submissions that are kept, too: the deadline may have changed
 
 
 _Answer = Graded | Record | GraderError | pool.Lost
+
+
+def _as_copy(grading: Grading, answer: _Answer, folder: Path, handed_in: str) -> _Answer:
+    """The answer for a submission, as it is for a copy that another member of the team has."""
+    if isinstance(answer, Graded):
+        return grading.copy(answer, folder, handed_in)
+    return replace(answer, student=folder.parent.name) if isinstance(answer, Record) else answer
 
 
 def _answers(

@@ -19,8 +19,9 @@ from pathlib import Path
 from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.book.marker import Marker
-from grader.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
+from grader.files import MAX_BYTES, REASON_FILE, SECRET, TEAM, TIMESTAMP, find_notebook
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
+from grader.people.shared import together_in
 from grader.receive.beside import NOT_TAKEN, files_beside
 from grader.reference.follow import FollowThrough
 from grader.reference.lab import SETTINGS, Lab, runs_in_grading
@@ -76,9 +77,34 @@ def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
     """SHA-256 of everything that grading takes from a submission's folder: the notebook that it finds there, the files
     beside it, and what the exchange says about it. For a file that cannot be read, the reason counts.
     """
+    shared = (TEAM,) if (folder / TEAM).exists() else ()
+    return _fingerprint(lab, folder, (TIMESTAMP, SECRET, REASON_FILE, NOT_TAKEN, *shared))
+
+
+def copies(lab: Lab, folders: Sequence[Path]) -> tuple[list[Path], dict[Path, list[tuple[Path, str]]]]:
+    """The submissions that are to be graded, one of each team's work; and for each of them all others that are copies of it, with
+    their fingerprints.
+    """
+    first: dict[tuple[str, str], Path] = {}
+    found: dict[Path, list[tuple[Path, str]]] = {}
+    for folder in folders:
+        if together := together_in(folder):
+            handed_in = fingerprint_of_submission(lab, folder)
+            key = together.work, _fingerprint(lab, folder, (REASON_FILE, NOT_TAKEN))
+            if (one := first.setdefault(key, folder)) != folder:
+                found.setdefault(one, []).append((folder, handed_in))
+    others = {folder for group in found.values() for folder, _ in group}
+    return [folder for folder in folders if folder not in others], found
+
+
+def _fingerprint(lab: Lab, folder: Path, names: Sequence[str]) -> str:
+    """
+    Args:
+        names: the grader's own files in the folder that count.
+    """
     path, notes = find_notebook(folder, lab.notebook_name)
     link = str(folder.is_symlink() or folder.parent.is_symlink())
-    beside = (folder / name for name in (TIMESTAMP, SECRET, REASON_FILE, NOT_TAKEN))
+    beside = (folder / name for name in names)
     files = [(other.name, _digest(other)) for other in (path, *beside)]
     others = [name for (name,), _ in files_beside(folder, path.name)]
     files += [(name, _digest(folder / name)) for name in others[:_LOOKED_AT]]

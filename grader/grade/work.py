@@ -280,6 +280,22 @@ class Grading:
         graded = self(expected, folder)
         return self(expected, folder) if isinstance(graded, Graded) and graded.in_doubt else graded
 
+    def copy(self, graded: Graded, folder: Path, handed_in: str) -> Graded:
+        """What was graded, as another member of the team has it.
+
+        Args:
+            handed_in: the fingerprint of that member's copy.
+        """
+        timestamp, submitted = _handed_in_at(folder)
+        return replace(
+            graded,
+            record=replace(graded.record, student=folder.parent.name),
+            handed_in=graded.handed_in and handed_in,
+            timestamp=timestamp,
+            secret=_text_of(folder / SECRET, 1000),
+            points=replace(graded.points, submitted=submitted),
+        )
+
     def unread(self, prepared: Prepared, expected: Mapping[str, Expected]) -> Graded:
         """Grades a submission that cannot be read."""
         notes = (*prepared.notes, f"{prepared.problem} It could not be graded and counts 0 points.")

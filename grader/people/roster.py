@@ -11,7 +11,7 @@ import shlex
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from grader.errors import GraderError
 from grader.files import printable
 from grader.people.students import folded, student_id
 from grader.people.tables import cell_name, read_table, tidy
+from grader.people.team_names import Spellings
 
 _MAX_FAULTS = 10
 """At most this many faults of a file are named at once."""
@@ -61,12 +62,14 @@ class ClassList:
         read: headings of the columns that say something about them.
         unused: all other headings.
         notes: sentences about what was assumed or left out.
+        teams: id -> team, of those of whom the file says one; empty where it says that somebody is in none.
     """
 
     people: tuple[Person, ...]
     read: tuple[str, ...]
     unused: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    teams: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,24 +110,24 @@ def _data() -> dict[str, dict[str, list[str]]]:
 
 
 @cache
-def _words(field: str) -> tuple[str, ...]:
+def words_of(field: str) -> tuple[str, ...]:
     """The headings that stand for something, in the order in which they count."""
-    return tuple(map(_heading, _data()["columns"][field]))
+    return tuple(map(heading, _data()["columns"][field]))
 
 
 @cache
 def _known_headings() -> frozenset[str]:
-    return frozenset(word for field in _data()["columns"] for word in _words(field))
+    return frozenset(word for field in _data()["columns"] for word in words_of(field))
 
 
 @cache
 def _roles(kind: str) -> frozenset[str]:
-    return frozenset(map(_heading, _data()["roles"][kind]))
+    return frozenset(map(heading, _data()["roles"][kind]))
 
 
 @cache
 def _nobody() -> frozenset[str]:
-    return frozenset(map(_heading, _data()["rows"]["nobody"]))
+    return frozenset(map(heading, _data()["rows"]["nobody"]))
 
 
 def read_roster(file: Path) -> ClassList:
@@ -141,9 +144,9 @@ def read_roster(file: Path) -> ClassList:
         raise GraderError(f"{file} is empty. It needs a line of headings, and a line for each student.")
     start = max(range(len(rows[:_LOOKED_AT])), key=lambda place: (_score(rows[place][1]), -place))
     _, headings = rows[start]
-    columns = {_heading(text): place for place, text in reversed(list(enumerate(headings))) if text}
+    columns = {heading(text): place for place, text in reversed(list(enumerate(headings))) if text}
     sheet = _Sheet(columns, headings, rows[start + 1 :])
-    if not (sheet.is_canvas or columns.keys() & {*_words("id"), *_words("email")}):
+    if not (sheet.is_canvas or columns.keys() & {*words_of("id"), *words_of("email")}):
         shown = printable(", ".join(filter(None, headings)), 200)
         raise GraderError(
             f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {shown}. "
@@ -152,7 +155,7 @@ def read_roster(file: Path) -> ClassList:
     people, others, faults = sheet.people()
     faults += _contradictions(people)
     if faults:
-        raise GraderError(f"{file} was not imported; nothing has changed.{_listed(faults)}")
+        raise GraderError(f"{file} was not imported; nothing has changed.{listed(faults)}")
     if not people:
         raise GraderError(f"{file} has headings, but no student. Export the list again.")
     named = [(place in sheet.used, text) for place, text in enumerate(headings) if text]
@@ -164,15 +167,16 @@ def read_roster(file: Path) -> ClassList:
         tuple(text for is_used, text in named if is_used),
         tuple(text for is_used, text in named if not is_used),
         tuple(filter(None, notes)),
+        sheet.teams,
     )
 
 
 def _score(row: Sequence[str]) -> int:
     """How much a row looks like headings: how many of its cells are known, and more if one of them says who is who."""
-    found = {_heading(tidy(cell)) for cell in row} & _known_headings()
-    if any(signs <= {_heading(tidy(cell)) for cell in row} for signs in _SIGNS_OF_CANVAS):
+    found = {heading(tidy(cell)) for cell in row} & _known_headings()
+    if any(signs <= {heading(tidy(cell)) for cell in row} for signs in _SIGNS_OF_CANVAS):
         return 100 + len(found)
-    return len(found) + (10 if found & {*_words("id"), *_words("email")} else 0)
+    return len(found) + (10 if found & {*words_of("id"), *words_of("email")} else 0)
 
 
 def _who_are_no_students(others: Mapping[str, Sequence[str]]) -> str:
@@ -194,13 +198,15 @@ class _Sheet:
         self.headings, self.rows = headings, rows
         self.columns = dict(columns)
         self.is_canvas = self._is_canvas()
-        ids = self.columns.keys() & {*_words("id")}
+        ids = self.columns.keys() & {*words_of("id")}
         if not self.is_canvas and "student" in ids and ids != {"student"}:
             self.columns = {
                 "name": self.columns.pop("student"),
                 **self.columns,
             }  # the id is in another column
         self.marked = self._all_marked()
+        self.teams: dict[str, str] = {}
+        self._spellings = Spellings()
 
     def _is_canvas(self) -> bool:
         """Whether Canvas has written it: "Student" is "last, first", and "ID" is Canvas's own number."""
@@ -211,7 +217,7 @@ class _Sheet:
             return True
         name, number = self.columns["student"], self.columns["id"]
         rows = [row for _, row in self.rows if len(row) > max(name, number)]
-        if any(_heading(row[name]) in _nobody() for row in rows):
+        if any(heading(row[name]) in _nobody() for row in rows):
             return "section" in here
         filled = [row for row in rows if row[name]]
         return (
@@ -222,14 +228,14 @@ class _Sheet:
 
     def _all_marked(self) -> bool:
         """Whether all ids begin with #, which Brightspace puts before them so that no spreadsheet changes them."""
-        ids = [cell for _, row in self.rows for cell in self._cells(row, _words("id"))]
+        ids = [cell for _, row in self.rows for cell in self._cells(row, words_of("id"))]
         return bool(ids) and all(cell.startswith("#") for cell in ids)
 
     @property
     def used(self) -> set[int]:
         """The columns that say something."""
         names = (
-            ("student", "id", "sis user id", "sis login id", "section")
+            ("student", "id", "sis user id", "sis login id", "section", *words_of("team"))
             if self.is_canvas
             else _known_headings()
         )
@@ -253,6 +259,7 @@ class _Sheet:
                     continue
                 self._see_that_numbers_are_whole(line, row)
                 person = self._from_canvas(row) if self.is_canvas else self._from_any(row)
+                team = self._team(line, row)
             except ValueError as error:
                 faults.append(f"line {line}: {error}")
                 continue
@@ -260,7 +267,23 @@ class _Sheet:
                 others.setdefault(role, []).append(person.name or person.student)
             else:
                 people.append(person)
+                if team is not None:
+                    self.teams[person.student] = team
         return people, others, faults
+
+    def _team(self, line: int, row: Sequence[str]) -> str | None:
+        """The team that a row names, empty for none; None if it says nothing about it.
+
+        Raises:
+            ValueError: it cannot be one.
+        """
+        for word in words_of("team"):
+            if word in self.columns and (text := row[self.columns[word]]):
+                try:
+                    return self._spellings.team(text)
+                except ValueError as error:
+                    raise ValueError(f"cell {cell_name(self.columns[word], line)}: {error}") from None
+        return None
 
     def _cells(self, row: Sequence[str], names: Iterable[str]) -> list[str]:
         places = (self.columns[name] for name in names if name in self.columns)
@@ -268,17 +291,17 @@ class _Sheet:
 
     def _cell(self, row: Sequence[str], field: str) -> str:
         """The first of the columns for something that the row has something in."""
-        return next(iter(self._cells(row, _words(field))), "")
+        return next(iter(self._cells(row, words_of(field))), "")
 
     def _is_nobody(self, row: Sequence[str]) -> bool:
         """Whether a row is no person: Canvas's points and its made-up student, or headings that are repeated."""
-        names = self._cells(row, ["student", *_words("name")])
+        names = self._cells(row, ["student", *words_of("name")])
         first_last = f"{self._cell(row, 'first')} {self._cell(row, 'last')}".strip()
-        if any(_heading(name) in _nobody() for name in [*names, first_last]):
+        if any(heading(name) in _nobody() for name in [*names, first_last]):
             return True
         if self.is_canvas and not self._cells(row, ["student", "id"]):
             return True
-        return [_heading(cell) for cell in row[: len(self.headings)]] == list(map(_heading, self.headings))
+        return [heading(cell) for cell in row[: len(self.headings)]] == list(map(heading, self.headings))
 
     def _see_that_numbers_are_whole(self, line: int, row: Sequence[str]) -> None:
         """
@@ -286,7 +309,9 @@ class _Sheet:
             ValueError: a spreadsheet has shortened a number that should be an id.
         """
         names = (
-            ("id", "sis user id", "sis login id") if self.is_canvas else (*_words("id"), *_words("canvas"))
+            ("id", "sis user id", "sis login id")
+            if self.is_canvas
+            else (*words_of("id"), *words_of("canvas"))
         )
         for place in sorted(self.columns[name] for name in names if name in self.columns):
             if re.fullmatch(r"#?\d+(?:[.,]\d+)?[Ee]\+?\d+", row[place]):
@@ -298,7 +323,7 @@ class _Sheet:
     def _other_role(self, row: Sequence[str]) -> str:
         """The role of somebody who is no student; empty for students, and where nothing is said."""
         said = self._cell(row, "role")
-        roles = {_heading(part) for part in [said, *re.split(r"[,;/|]", said)]} - {""}
+        roles = {heading(part) for part in [said, *re.split(r"[,;/|]", said)]} - {""}
         return said if roles & _roles("other") and not roles & _roles("student") else ""
 
     def _id(self, text: str) -> str:
@@ -346,7 +371,7 @@ class _Sheet:
         )
 
 
-def _heading(text: str) -> str:
+def heading(text: str) -> str:
     """A heading as far as it counts."""
     return (
         re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
@@ -364,7 +389,7 @@ def _split(name: str) -> tuple[str, str]:
     return first.strip(), last.strip()
 
 
-def _listed(lines: Sequence[str]) -> str:
+def listed(lines: Sequence[str]) -> str:
     """A line each, below a message; of many, the first ones."""
     more = [f"and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []
     return "".join(f"\n  {line}" for line in [*lines[:_MAX_FAULTS], *more])
@@ -458,7 +483,7 @@ def _see_that_each_is_one(people: Sequence[Person], candidates: Mapping[int, Seq
     if several:
         raise GraderError(
             "These names do not say who is who. Nothing has changed. Write the roster's ids into the list's column for ids:"
-            + _listed(several)
+            + listed(several)
         )
 
 
@@ -490,7 +515,7 @@ def _see_that_nobody_is_two(
                     f"grader roster merge {shlex.quote(old)} {shlex.quote(new)}"
                 )
     if faults:
-        raise GraderError(f"The list contradicts the roster. Nothing has changed.{_listed(faults)}")
+        raise GraderError(f"The list contradicts the roster. Nothing has changed.{listed(faults)}")
 
 
 def _with(before: Person, now: Person) -> Person:
@@ -529,8 +554,8 @@ def in_section(people: Iterable[Person], section: str) -> frozenset[str]:
         GraderError: there is no such section; the message lists those that there are.
     """
     people = list(people)
-    wanted = _heading(section)
-    found = {each.student for each in people if wanted in map(_heading, (each.section, *each.sections))}
+    wanted = heading(section)
+    found = {each.student for each in people if wanted in map(heading, (each.section, *each.sections))}
     if not wanted or not found:
         sections = sorted({part for each in people for part in each.sections})
         there = f"Sections: {', '.join(sections)}." if sections else _NO_SECTIONS

@@ -15,7 +15,17 @@ from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from grader.files import LATE, MAX_FILES, REASON_FILE, SECRET, TIMESTAMP, Unreadable, file_bytes, printable
+from grader.files import (
+    LATE,
+    MAX_FILES,
+    REASON_FILE,
+    SECRET,
+    TEAM,
+    TIMESTAMP,
+    Unreadable,
+    file_bytes,
+    printable,
+)
 from grader.imports import PACKAGES
 from grader.people.students import MOODLE_NUMBER
 from grader.receive.read import PlainCell
@@ -34,7 +44,7 @@ NOT_TAKEN = "not-taken.txt"
 
 _MODULE = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,60}?)(?:-\d{1,4}| ?\(\d{1,4}\))?\.py(?:\.txt)?")
 """A module's file, with the number that LMSs and browsers give to one that comes again."""
-_OWN = frozenset({TIMESTAMP, SECRET, LATE, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN})
+_OWN = frozenset({TIMESTAMP, SECRET, LATE, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN, TEAM})
 _MAX_NOTE = 200_000
 _CUSTOM = frozenset({"sitecustomize", "usercustomize", "__main__"})  # imported without being asked for
 

@@ -1,24 +1,25 @@
 """Submissions from nbgrader's exchange, a folder or a learning platform's zip -> ``grading/submitted``.
 
-One notebook per student is taken, the Python files beside it, and requests to look again at what was graded; everything else that
+One notebook per student or team is taken, the Python files beside it, and requests to look again at what was graded; everything else that
 was handed in is named. A request leaves the work as it is: what lies beside one takes the place of nothing that was collected before.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from zoneinfo import ZoneInfo
 
-from grader.book.gradebook import Gradebook, roster_of
+from grader.book.gradebook import Gradebook, roster_of, teams_of
 from grader.book.requests import MAX_REQUESTS, Asked, TooMany
 from grader.errors import GraderError
-from grader.files import TIMESTAMP, Unreadable, find_notebook, printable
+from grader.files import SECRET, TIMESTAMP, Unreadable, find_notebook, printable
 from grader.people.roster import NotSure
 from grader.people.students import folded
 from grader.receive.choose import beside_it, choose, see_that_it_is_this_lab
@@ -40,6 +41,7 @@ from grader.receive.store import (
     see_that_folders_are_ours,
     store,
 )
+from grader.receive.team import HandedIn, collected_later, give_to, is_own, last_of
 from grader.receive.whose import NOT_ON_THE_ROSTER, Ask, Reception
 from grader.reference.lab import Lab
 
@@ -112,7 +114,7 @@ def collect(
     Raises:
         GraderError: the source cannot be used at all, or there is nothing in it.
     """
-    reception = Reception(lab, roster_of(lab.course))
+    reception = Reception(lab, roster_of(lab.course), teams_of(lab.course, lab.name))
     with Desk.opened(lab.course) as desk, _opened(lab, source, shared_account, desk) as offers:
         taken = _recognised(lab, source, offers, reception, layout)
         offers = list(taken.offers) if taken else offers
@@ -246,14 +248,35 @@ def _collect(
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,) and not offer.inside}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
+    rows: list[Collected] = []
     for student in sorted(by_student):
-        files = by_student[student]
         if (other := seen.setdefault(folded(student), student)) != student:
             why = f"The name differs from {other!r} in capitals only. Rename one, and collect again."
-            yield Collected(student, files[0].offer.shown, REFUSED, why)
+            rows.append(Collected(student, by_student.pop(student)[0].offer.shown, REFUSED, why))
+    for members in _groups(by_student, reception.teams):
+        if len(members) > 1:
+            theirs = {student: by_student[student] for student in members if student in by_student}
+            team = reception.teams[members[0]]
+            rows += _collect_team(lab, team, members, theirs, stamps, rivals, desk)
         else:
-            yield _collect_one(lab, student, files, stamps, rivals.get(student, ""), desk)
+            (student,) = members
+            rows.append(
+                _collect_one(lab, student, by_student[student], stamps, rivals.get(student, ""), desk)
+            )
+    yield from sorted(rows, key=lambda row: row.student)
     yield from of_nobody
+
+
+def _groups(students: Iterable[str], teams: Mapping[str, str]) -> list[list[str]]:
+    """All who have handed in something, each with the other members of the team, sorted."""
+    members: dict[str, list[str]] = {}
+    for student, team in sorted(teams.items()):
+        members.setdefault(team, []).append(student)
+    groups = {}
+    for student in sorted(students):
+        group = members[teams[student]] if student in teams else [student]
+        groups[group[0]] = group
+    return list(groups.values())
 
 
 def _rivals(files: Iterable[File]) -> dict[str, str]:
@@ -273,6 +296,37 @@ def _rivals(files: Iterable[File]) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class _Taken:
+    """What of a student's files can be taken.
+
+    Attributes:
+        file: the notebook that was chosen.
+        told: what to say about it.
+        aside: files beside a request.
+    """
+
+    work: HandedIn
+    file: File
+    told: tuple[str, ...]
+    aside: tuple[File, ...]
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """That nothing of a student's files can be taken.
+
+    Attributes:
+        receipt: None if it is not certain that there is such a student.
+    """
+
+    student: str
+    file: File
+    why: str
+    receipt: Mapping[str, bytes] | None
+    rival: bool
+
+
 def _collect_one(
     lab: Lab,
     student: str,
@@ -285,6 +339,44 @@ def _collect_one(
     Args:
         rival: why it is not clear that the files are the student's; empty if it is clear.
     """
+    found = _looked_at(lab, student, handed_in, stamps, rival, desk)
+    if isinstance(found, Collected):
+        return found
+    if isinstance(found, _Refused):
+        return _refuse(lab, found)
+    work = found.work
+    outcome = store(lab, student, work.data, work.beside, work.receipt)
+    is_own(lab, student)
+    return _row(lab, found, outcome)
+
+
+def _row(lab: Lab, found: _Taken, outcome: str, *more: str) -> Collected:
+    """What has happened to work that could be taken."""
+    work = found.work
+    keep_number(lab, found.file)
+    taken = f"Taken with it: {', '.join(work.beside.modules)}." if work.beside.modules else ""
+    notes = [*found.told, taken, *work.beside.sentences(), *more]
+    notes += _left_aside(lab, work.student, found.aside)
+    return Collected(work.student, work.shown, outcome, " ".join(filter(None, notes)))
+
+
+def _refuse(lab: Lab, found: _Refused) -> Collected:
+    """Sees to it that grading tells of work that cannot be taken."""
+    why = leave_reason(lab, found.student, found.why, found.receipt)
+    if not found.rival:
+        keep_number(lab, found.file)
+    return Collected(found.student, found.file.offer.shown, REFUSED, why)
+
+
+def _looked_at(
+    lab: Lab,
+    student: str,
+    handed_in: Sequence[File],
+    stamps: dict[tuple[str, ...], Offer],
+    rival: str,
+    desk: Desk,
+) -> Collected | _Taken | _Refused:
+    """What of a student's files can be taken; a row, if there is nothing more to do. Nothing is stored but requests."""
     files = [file for file in handed_in if not (is_request(file.offer) or file.offer.beside_request)]
     known = next(iter(files), handed_in[0])
     try:
@@ -304,22 +396,90 @@ def _collect_one(
             raise Unreadable(rival)
         if faults and not has_work:
             raise Unreadable(" ".join(faults))
-        chosen, data, said = choose(lab, files)
-        known = chosen
-        beside = beside_it(lab, chosen, files)
-        outcome = store(lab, student, data, beside, receipt_of(chosen, stamps))
+        known, data, said = choose(lab, files)
+        beside = beside_it(lab, known, files)
     except Unreadable as error:
         sure = any(file.sure for file in handed_in) and not rival
-        why = leave_reason(lab, student, str(error), receipt_of(known, stamps) if sure else None)
-        if not rival:
-            keep_number(lab, known)
-        return Collected(student, known.offer.shown, REFUSED, why)
-    keep_number(lab, known)
-    taken = f"Taken with it: {', '.join(beside.modules)}." if beside.modules else ""
+        return _Refused(student, known, str(error), receipt_of(known, stamps) if sure else None, bool(rival))
+    attempt = known.attempt[0] if known.attempt[0] > datetime.min else None
+    work = HandedIn(student, known.offer.shown, data, beside, receipt_of(known, stamps), attempt)
     late = f"{known.late} marks it as late." if known.late else ""
-    notes = [known.note, late, said, *told, taken, *beside.sentences()]
-    notes += _left_aside(lab, student, [file for file in handed_in if file.offer.beside_request])
-    return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
+    aside = tuple(file for file in handed_in if file.offer.beside_request)
+    return _Taken(work, known, (known.note, late, said, *told), aside)
+
+
+def _collect_team(
+    lab: Lab,
+    team: str,
+    members: Sequence[str],
+    handed_in: Mapping[str, Sequence[File]],
+    stamps: dict[tuple[str, ...], Offer],
+    rivals: Mapping[str, str],
+    desk: Desk,
+) -> Iterator[Collected]:
+    """
+    Args:
+        members: all of the team.
+        handed_in: the files of those who have handed in anything.
+    """
+    found = {
+        student: _looked_at(lab, student, files, stamps, rivals.get(student, ""), desk)
+        for student, files in handed_in.items()
+    }
+    taken = {student: each for student, each in found.items() if isinstance(each, _Taken)}
+    refused = {student: each for student, each in found.items() if isinstance(each, _Refused)}
+    yield from (each for each in found.values() if isinstance(each, Collected))
+    if not taken:
+        yield from _refuse_team(lab, team, members, refused)
+        return
+    try:
+        counts = last_of([each.work for each in taken.values()])
+    except Unreadable as error:
+        for student, each in taken.items():
+            refused[student] = _Refused(student, each.file, str(error), each.work.receipt, False)
+        yield from _refuse_team(lab, team, members, refused)
+        return
+    counts = collected_later(lab, team, members, counts) or counts
+    for student in members:
+        mine = taken.get(student)
+        same = mine is not None and mine.work.content == counts.content
+        if student == counts.student:
+            more = f"It counts for team {team}." if len(found) > 1 else ""
+        else:
+            more = f"What {counts.student} handed in counts for team {team}."
+        if student in refused:
+            more = f"{refused[student].why} {more}"
+            keep_number(lab, refused[student].file)
+        try:
+            see_that_folders_are_ours(lab, student)
+        except Unreadable as error:
+            if student not in found:
+                yield Collected(student, counts.shown, REFUSED, str(error))
+            continue
+        outcome = give_to(
+            lab, student, team, counts, mine.work.receipt.get(SECRET, b"") if mine and same else b""
+        )
+        if mine:
+            yield _row(lab, mine, outcome, "" if same else "It is not the last.", more)
+        else:
+            shown = refused[student].file.offer.shown if student in refused else counts.shown
+            yield Collected(student, shown, outcome, more)
+
+
+def _refuse_team(
+    lab: Lab, team: str, members: Sequence[str], refused: Mapping[str, _Refused]
+) -> Iterator[Collected]:
+    """Sees to it that grading tells all members of work that cannot be taken."""
+    yield from (_refuse(lab, each) for each in refused.values())
+    sure = [each for each in refused.values() if each.receipt is not None]
+    for student in members if sure else ():
+        if student not in refused:
+            why = f"Handed in by {sure[-1].student} for team {team}: {sure[-1].why}"
+            with suppress(Unreadable):
+                see_that_folders_are_ours(lab, student)
+                receipt = {name: data for name, data in (sure[-1].receipt or {}).items() if name != SECRET}
+                told = leave_reason(lab, student, why, receipt)
+                yield Collected(student, sure[-1].file.offer.shown, REFUSED, told)
 
 
 def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Offer, Asked], list[str]]:

@@ -10,7 +10,17 @@ from pathlib import Path
 
 from grader.course import make_private
 from grader.errors import GraderError
-from grader.files import LATE, REASON_FILE, SECRET, TIMESTAMP, Unreadable, file_bytes, find_notebook, time_of
+from grader.files import (
+    LATE,
+    REASON_FILE,
+    SECRET,
+    TEAM,
+    TIMESTAMP,
+    Unreadable,
+    file_bytes,
+    find_notebook,
+    time_of,
+)
 from grader.people.students import MOODLE_NUMBER, stored_moodle_number
 from grader.receive.beside import NOT_TAKEN, Beside, note
 from grader.receive.names import File
@@ -84,18 +94,18 @@ def store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[
             names = [SECRET] if (folder / TIMESTAMP).exists() else [SECRET, LATE]
             for name in names:
                 if name in receipt:
-                    _scratch(folder, name, receipt[name]).replace(folder / name)
+                    scratch(folder, name, receipt[name]).replace(folder / name)
             _note_left(folder, beside)
             return UNCHANGED
         make_private(folder)
-        scratch = _scratch(folder, target.name, data)
+        written = scratch(folder, target.name, data)
         if there:
-            _keep(earlier, [present, *(folder / name for name in (*_RECEIPT, NOT_TAKEN)), *old])
+            _keep(earlier, [present, *(folder / name for name in (*_RECEIPT, NOT_TAKEN, TEAM)), *old])
         for name, module in modules.items():
-            _scratch(folder, name, module).replace(folder / name)
+            scratch(folder, name, module).replace(folder / name)
         _note_left(folder, beside)
-        scratch.replace(target)
-        _write_receipt(folder, receipt)
+        written.replace(target)
+        write_receipt(folder, receipt)
         (folder / REASON_FILE).unlink(missing_ok=True)
     except OSError as error:
         raise GraderError(
@@ -107,7 +117,7 @@ def store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[
 def _note_left(folder: Path, beside: Beside) -> None:
     """Writes down what else was handed in, so that grading can say so."""
     if beside.left:
-        _scratch(folder, NOT_TAKEN, note(beside.left)).replace(folder / NOT_TAKEN)
+        scratch(folder, NOT_TAKEN, note(beside.left)).replace(folder / NOT_TAKEN)
     else:
         (folder / NOT_TAKEN).unlink(missing_ok=True)
 
@@ -123,15 +133,16 @@ def keep_number(lab: Lab, file: File) -> None:
         return
     if stored_moodle_number(lab, file.student) != file.moodle_number:
         try:
-            _scratch(folder, MOODLE_NUMBER, file.moodle_number.encode()).replace(folder / MOODLE_NUMBER)
+            scratch(folder, MOODLE_NUMBER, file.moodle_number.encode()).replace(folder / MOODLE_NUMBER)
         except OSError as error:
             raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
 
 
-def _write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
+def write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
+    """Writes when a submission was handed in, and removes what is left of another's."""
     for name in _RECEIPT:
         if name in receipt:
-            _scratch(folder, name, receipt[name]).replace(folder / name)
+            scratch(folder, name, receipt[name]).replace(folder / name)
         else:  # left by a submission that was refused before
             (folder / name).unlink(missing_ok=True)
 
@@ -143,13 +154,13 @@ def same(path: Path, data: bytes) -> bool:
         return False
 
 
-def _scratch(folder: Path, name: str, data: bytes) -> Path:
+def scratch(folder: Path, name: str, data: bytes) -> Path:
     """A new file beside the one that it is going to replace."""
-    scratch = folder / f".{name}.new"
-    scratch.unlink(missing_ok=True)
-    with scratch.open("xb") as file:  # x: does not follow a link that somebody has put there
+    new = folder / f".{name}.new"
+    new.unlink(missing_ok=True)
+    with new.open("xb") as file:  # x: does not follow a link that somebody has put there
         file.write(data)
-    return scratch
+    return new
 
 
 def _keep(earlier: Path, files: Iterable[Path]) -> None:
@@ -180,8 +191,8 @@ def leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes] 
     if receipt is not None:
         try:
             make_private(folder)
-            _scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
-            _write_receipt(folder, receipt)
+            scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
+            write_receipt(folder, receipt)
         except OSError as error:
             raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
     return why

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from grader.files import Unreadable, printable
@@ -22,10 +22,12 @@ class Reception:
 
     Args:
         roster: if it is empty, ids stay as the names in the source give them.
+        teams: student -> team in this lab.
     """
 
-    def __init__(self, lab: Lab, roster: Roster) -> None:
+    def __init__(self, lab: Lab, roster: Roster, teams: Mapping[str, str] | None = None) -> None:
         self.roster = roster
+        self.teams = teams or {}
         numbers = {student: stored_moodle_number(lab, student) for student in roster.people}
         self.of_moodle = {number: student for student, number in numbers.items() if number}  # in this lab
         self.learned: dict[str, Person] = {}

@@ -26,6 +26,7 @@ from grader.files import find_notebook
 from grader.grade.autograde import submissions
 from grader.grade.results import FACTS, MAX_SOURCE
 from grader.grade.resume import fingerprint_of_submission
+from grader.people.shared import together_in
 from grader.receive.beside import in_folder
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
@@ -107,6 +108,7 @@ class Found:
         pairs: the most telling first.
         crowds: (exercise, students) where more have the same code than pairs are made of.
         unread: students whose submission cannot be read.
+        mates: student -> all others of the team who have the same work, of whom it is compared once.
     """
 
     works: tuple[Work, ...]
@@ -114,12 +116,22 @@ class Found:
     crowds: tuple[tuple[str, tuple[str, ...]], ...] = ()
     unread: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    mates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def ungraded(self) -> int:
         return sum(not work.graded for work in self.works)
 
     def called(self, student: str) -> str:
+        mates = ", ".join(map(self._called, self.mates.get(student, ())))
+        return f"{self._called(student)}{f' with {mates}' if mates else ''}"
+
+    def named(self, student: str) -> str:
+        """A student's name for the table, with those who have the same work."""
+        mates = ", ".join(map(self._called, self.mates.get(student, ())))
+        return f"{self.names.get(student, '')}{f' with {mates}' if mates else ''}".strip()
+
+    def _called(self, student: str) -> str:
         name = self.names.get(student)
         return f"{name} ({student})" if name and name != student else student
 
@@ -134,10 +146,11 @@ def write_similar(lab: Lab, page: Path | None = None, section: str | None = None
         GraderError: nothing was collected, there is no such section, or a file cannot be written.
     """
     among = students_of(lab.course, section)
-    folders = submissions(lab)
+    folders, mates, teams = _works_of_teams(submissions(lab))
     with Gradebook.open(lab.course) as gradebook:
         results = {result.student: result for result in gradebook.results(lab)}
         names = {student: person.name for student, person in gradebook.people().items() if person.name}
+        teams = gradebook.teams(lab.name) | teams
     reader, works, unread = Reader(lab), [], []
     for folder in folders:
         work = reader.read(folder, results.get(folder.parent.name))
@@ -146,13 +159,44 @@ def write_similar(lab: Lab, page: Path | None = None, section: str | None = None
         else:
             unread.append(folder.parent.name)
     pairs, crowds = compare(works)
+    pairs = [pair for pair in pairs if not _of_one_team(pair, teams)]
     if among is not None:
+        among |= {student for student, others in mates.items() if among.intersection(others)}
         pairs = [pair for pair in pairs if any(work.student in among for work in pair.works)]
         crowds = [(name, who) for name, who in crowds if among.intersection(who)]
-    found = Found(tuple(works), tuple(pairs), tuple(crowds), tuple(unread), names)
+    found = Found(tuple(works), tuple(pairs), tuple(crowds), tuple(unread), names, mates)
     page = page or default_page(lab.course, f"{lab.name}-similar", section)
     (table,) = write_page(page, as_html(lab, found, section), as_rows(found, reader.exercises))
     return page, table, found
+
+
+def _works_of_teams(
+    folders: Sequence[Path],
+) -> tuple[list[Path], dict[str, tuple[str, ...]], dict[str, str]]:
+    """One submission of each that a team has handed in, that of the member who did it if it is there; who else has the same; and the
+    team of everybody who has a copy.
+    """
+    copies: dict[str, list[Path]] = defaultdict(list)
+    teams: dict[str, str] = {}
+    for folder in folders:
+        student = folder.parent.name
+        if together := together_in(folder):
+            teams[student] = together.team
+            place = 0 if together.by == student else len(folders)
+            copies[together.work].insert(place, folder)
+        else:
+            copies[f"{student}'s"].append(folder)
+    mates = {
+        first.parent.name: tuple(other.parent.name for other in others)
+        for first, *others in copies.values()
+        if others
+    }
+    return sorted(first for first, *_ in copies.values()), mates, teams
+
+
+def _of_one_team(pair: Pair, teams: Mapping[str, str]) -> bool:
+    one, other = (teams.get(work.student, "") for work in pair.works)
+    return bool(one) and one == other
 
 
 # ---------------------------------------------------------------------------------- reading
@@ -352,7 +396,7 @@ def as_rows(found: Found, exercises: Sequence[str]) -> list[list[str]]:
     heading = "rank,student,name,other student,other name,evidence (bits),alike (%),shared fingerprints,identical wrong results in"
     rows = [[*heading.split(","), *(f"{name} alike (%)" for name in exercises)]]
     for rank, pair in enumerate(found.pairs, 1):
-        people = [text for work in pair.works for text in (work.student, found.names.get(work.student, ""))]
+        people = [text for work in pair.works for text in (work.student, found.named(work.student))]
         wrong = ", ".join(name for name, alike in pair.exercises.items() if alike.wrong)
         shares = (pair.exercises.get(name) for name in exercises)
         row = [str(rank), *people, f"{pair.evidence:.0f}", f"{100 * pair.whole.share:.0f}"]
