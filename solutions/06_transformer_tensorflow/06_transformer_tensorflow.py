@@ -301,7 +301,7 @@ show_table(["epsilon of the LayerNormalization", "standard deviation"], rows)
 
 # %% [markdown]
 # The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`). It works, but attention has about eight
-# times as many weights. The second table shows why `layernorm_eps` has to be passed on: with Keras's default of 1e-3, a vector that hardly
+# times as many weights. The second table shows why you have to pass on `layernorm_eps`: with Keras's default of 1e-3, a vector that hardly
 # varies does not come out with a standard deviation of 1.
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -409,8 +409,9 @@ for name, mask in {"no mask": None, "mask": real}.items():
 #
 # ### Exercise 3: `Encoder`
 #
-# Ids become vectors (an embedding), are multiplied by $\sqrt{d_{model}}$ and get their positions added (sections 3.4 and 3.5); then dropout is applied
-# to the sum, and `num_layers` layers follow, one after the other. Why the root? Keras's embeddings start with entries between −0.05 and 0.05;
+# Ids become vectors (an embedding). These are multiplied by $\sqrt{d_{model}}$, and their positions are added (sections 3.4 and 3.5). Then
+# dropout is applied to the sum, and `num_layers` layers follow, one after the other. Why the root? Keras's embeddings start with entries
+# between −0.05 and 0.05;
 # those of the sinusoids go up to 1. Lab 04, section 5 compares the sizes.
 #
 # A pre-norm stack adds to $x$ again and again without ever normalising the sum. So it gets one more LayerNormalization at the end.
@@ -724,8 +725,8 @@ check("transformer_tensorflow.Decoder")
 # ### Exercise 6: `Transformer`
 #
 # Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, all about masks: who may look at
-# whom in the encoder, in block 1, and in block 2? In some courses the caller passes the three masks. Here the model makes them from the ids, so that
-# no caller can forget one.
+# whom in the encoder, in block 1, and in block 2? In some courses you pass the three masks to the model. Here the model makes them from the
+# ids, so you cannot forget one.
 #
 # The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
 # logarithm of its output in the loss. If a prediction is very confident and wrong, the softmax of the right word can be 0 in float32. Its
@@ -812,8 +813,9 @@ check("transformer_tensorflow.Transformer")
 #
 # ### Exercise 7: `masked_loss`
 #
-# This is the label-smoothed loss of [lab 05, exercise 10](../05_transformer_pytorch/transformer_pytorch.ipynb), in Keras's order of arguments: the label gets
-# $1 - \varepsilon$, the other words share $\varepsilon$, padding gets nothing, and a position whose label is padding does not count. With $V$ classes:
+# This is the label-smoothed loss of [lab 05, exercise 10](../05_transformer_pytorch/transformer_pytorch.ipynb), in Keras's order of
+# arguments. The label gets $1 - \varepsilon$, and the other words share $\varepsilon$. Padding gets nothing, and a position whose label is
+# padding does not count. With $V$ classes:
 #
 # $$q_k = \begin{cases} 1 - \varepsilon & k = \text{label} \\ 0 & k = \text{pad} \\ \varepsilon / (V - 2) & \text{otherwise} \end{cases} \qquad\qquad
 # \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
@@ -953,7 +955,7 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
 # </details>
 # <details><summary>Hint 2: what is divided by what?</summary>
 #
-# Numerator: positions that are right *and* real. Denominator: positions that are real. The total number of positions plays no part.
+# Count the positions that are right *and* real, and divide by the number of real positions. You do not need the total number of positions.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_accuracy", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -1093,8 +1095,8 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
 # %% [markdown]
 # <details><summary>Hint 1: the gradients are all None</summary>
 #
-# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a detour through NumPy (`.numpy()`, `float(...)`)
-# breaks the chain.
+# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. The tape cannot follow a
+# detour through NumPy (`.numpy()`, `float(...)`).
 # </details>
 # <details><summary>Hint 2: a column of BOS</summary>
 #
@@ -1375,7 +1377,7 @@ except NotImplementedError as error:
 
 # %% [markdown]
 # So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a
-# `Model` it does not.) With that, saving works. And loading works, too. Or does it?
+# `Model` it does not.) With `get_config`, saving works. Loading seems to work, too. Does it?
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -1540,16 +1542,16 @@ measured("transformer_tensorflow.buckets")
 #
 # The model has the sizes of lab 05's, and learns in as many steps. `fit` calls your step; **callbacks** do everything else that belongs to a training run:
 #
-# - `ExactMatch`, our own: at the end of each epoch it translates the validation sentences with your `greedy_decode`, and puts the share that is right to the last
-#   letter into the epoch's `logs`. The callbacks after it find it there.
+# - `ExactMatch`, our own, translates the validation sentences with your `greedy_decode` at the end of each epoch. It puts the share of
+#   translations without any mistake into the epoch's `logs`. The callbacks after it find it there.
 # - `ModelCheckpoint` saves the model whenever that share is the best so far.
 # - `EarlyStopping` ends the training if it has not improved for two epochs, and restores the best weights. It starts to watch after three
 #   epochs, because at first hardly any sentence is right.
 #
 # The learning rate needs no callback: the optimizer asks your `WarmupSchedule`.
 #
-# If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded
-# into *your* model.
+# If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`. Then the weights that come with the course are
+# loaded into *your* model. They were trained in PyTorch.
 
 # %% tags=["skip-grading"]
 from course_utils.training import corpus_bleu, exact_match

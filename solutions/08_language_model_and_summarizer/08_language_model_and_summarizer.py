@@ -78,9 +78,9 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # model
 # on books. It is known as GPT.
 #
-# Here are the two decoders of this lab. On the left is the one that you train (in the form of GPT-2, [Radford et al.
-# 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)), on the right the one that
-# runs a real model in section 8. The structure is the same: attention, then a small network, each with a residual connection. Four parts have
+# Here are the two decoders of this lab. You train the left one. (It has the form of GPT-2, [Radford et al.
+# 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf).) The right one runs a real
+# model in section 8. The structure is the same: attention, then a small network, each with a residual connection. Four parts have
 # been replaced since GPT-2. They are in the marked boxes.
 
 # %% tags=["skip-grading"]
@@ -1202,8 +1202,8 @@ check("language_model_and_summarizer.swiglu")
 #
 # While a model writes, it keeps the keys and values of all earlier tokens in memory, for every layer and every head. **Grouped-query
 # attention** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) needs less memory: several query heads share one head of keys and
-# values. SmolLM2 has 9 query heads and 3 key heads, so query heads 0, 1, 2 use key head 0, heads 3, 4, 5 use key head 1, and 6, 7, 8 use key
-# head 2:
+# values. SmolLM2 has 9 query heads and 3 key heads. Query heads 0, 1 and 2 use key head 0. Heads 3, 4 and 5 use key head 1, and heads 6, 7
+# and 8 use key head 2:
 
 # %%
 for query_head in range(9):
@@ -1825,8 +1825,9 @@ else:
 # | 2023 | Llama ([Touvron et al.](https://arxiv.org/abs/2302.13971)) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
 # | 2025 | SmolLM2 (Allal et al.) | the same at 135 million | on your computer, in your code |
 #
-# A summariser of 2017 and one of today have much in common: causal attention over what has been written, shifted targets, a softmax over the
-# vocabulary, and a loss on the summary alone. Two things are different: where the article stands, and how much text the model was trained on
+# A summariser of 2017 and one of today have much in common. Both have causal attention over what has been written, shifted targets, a softmax
+# over the vocabulary, and a loss on the summary alone. Two things are different: where the article stands, and how much text the model was
+# trained on
 # before.
 #
 # ## Common mistakes, by their symptom
