@@ -497,8 +497,8 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 # %% [markdown]
 # ### Exercise 3: `shift_matrix`
 #
-# Build $M_k$. Its columns multiply the features of $PE_{pos}$, its rows give the features of $PE_{pos+k}$. Each pair depends only on
-# itself, so all entries outside the 2 × 2 blocks on the diagonal are 0. For one pair, from $(\sin a, \cos a)$ to
+# Build $M_k$. Each column belongs to a feature of $PE_{pos}$, and each row to a feature of $PE_{pos+k}$. A pair depends only on itself, so
+# all entries outside the 2 × 2 blocks on the diagonal are 0. For one pair, from $(\sin a, \cos a)$ to
 # $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In textbooks the cosine usually
 # comes first, and the minus is in the other corner.)
 
@@ -628,7 +628,7 @@ measured("positional_encoding.longer_row",
 #
 # $$x_{pos} = \sqrt{d_{model}}\; E_{token(pos)} + PE_{pos}$$
 #
-# The positions run along a *sentence*. In a batch every sentence gets the same ones, however many leading axes there are.
+# The positions run along a *sentence*. In a batch every sentence gets the same positions. There may be several leading axes.
 
 # %% nbgrader={"grade": false, "grade_id": "embed_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:

@@ -135,8 +135,8 @@ except ValueError as error:
     print("by position:   ", str(error).partition(".")[0])
 
 # %% [markdown]
-# 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has no weights
-#    to set or load; this matters again in exercise 12. The method that creates them is `build`.
+# 1. **Variables come with the first call.** Before that, `Dense(5)` cannot know that its kernel is (4, 5). So a model that was never called
+#    has no weights to set or load. This matters again in exercise 12. The method that creates them is `build`.
 # 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
 # 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
@@ -377,7 +377,8 @@ class EncoderLayer(keras.layers.Layer):
 # </details>
 # <details><summary>Hint 3: pre-norm</summary>
 #
-# The norm moves from the sum to the input of the sub-layer. Queries, keys and values all come from the normalised x; what is *added* is x as it was.
+# The norm moves from the sum to the input of the sub-layer. Queries, keys and values all come from the normalised x. The result is added to x
+# as it was before the norm.
 # </details>
 # <details><summary>Hint 4: I get "there is a weight too many"</summary>
 #
@@ -886,7 +887,7 @@ def masked_loss(
 # %% [markdown]
 # <details><summary>Hint 1: the wanted distribution</summary>
 #
-# `ops.one_hot(labels, classes)` has a 1 at each label. What has a 1 everywhere else, and then a 0 in the pad column, too?
+# `ops.one_hot(labels, classes)` has a 1 at each label. Which tensor has a 1 everywhere else? And how do you get a 0 into its pad column?
 # </details>
 # <details><summary>Hint 2: can I use Keras's loss?</summary>
 #
@@ -1455,8 +1456,7 @@ class SavableTransformer(Transformer):
 # </details>
 # <details><summary>Hint 2: what is a sentence of two words?</summary>
 #
-# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on the
-# words.
+# Ids of shape (batch, length): (1, 2). It may be any two words: the shapes of the variables do not depend on them.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SavableTransformer", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}

@@ -325,7 +325,7 @@ class DecoderBlock(nn.Module):
 # </details>
 # <details><summary>Hint 2: what is added to what?</summary>
 #
-# What the sub-layer gets is normalised, what its output is added to is not. If you overwrite `x` with the normalised copy, the residual path is lost.
+# The sub-layer gets the normalised copy. Its output is added to `x` itself. If you overwrite `x` with the normalised copy, the residual path is lost.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderBlock", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -383,7 +383,8 @@ class GPT(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: there is no parameter blocks.0...</summary>
 #
-# PyTorch does not look into a plain list. An `nn.ModuleList` registers its modules. And each block has to be made by a call of its own.
+# PyTorch does not look into a plain list. An `nn.ModuleList` registers its modules. And each block must be a new one: call `DecoderBlock`
+# once for each.
 # </details>
 # <details><summary>Hint 2: how do I multiply with an embedding?</summary>
 #
@@ -1021,8 +1022,8 @@ print(f"headlines of articles whose names were never seen ({len(written)}): "
 #
 # An exact match asks too much of a summary, because many different summaries can be good. **ROUGE-L** ([Lin
 # 2004](https://aclanthology.org/W04-1013/)) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of
-# the **longest common subsequence**. Divided by the length of the candidate it is a precision,
-# by the length of the reference a recall; F1 is their harmonic mean.
+# the **longest common subsequence**. Divided by the length of the candidate, this is a precision. Divided by the length of the reference, it
+# is a recall. F1 is their harmonic mean.
 #
 # The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
 
@@ -1033,7 +1034,8 @@ print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; "
       "words in common, in any order:", sorted(set(candidate) & set(reference)))
 
 # %% [markdown]
-# A table gets you there: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$ equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
+# Fill a table to find its length: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$
+# equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
 
 # %% nbgrader={"grade": false, "grade_id": "rouge_l", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, float]:
@@ -1070,7 +1072,8 @@ def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, f
 # %% [markdown]
 # <details><summary>Hint 1: common words are not enough</summary>
 #
-# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0 stand for empty beginnings, and hold zeros.
+# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0
+# stand for empty beginnings, and contain zeros.
 # </details>
 # <details><summary>Hint 2: which one is divided by what?</summary>
 #
@@ -1525,7 +1528,7 @@ if real:
 
 # %% [markdown]
 # At temperature 1.6, with nothing cut off, the text falls apart. There are 49,152 tokens. Each bad one is very unlikely, but there are so
-# many that drawing one of them is not.
+# many of them that sooner or later one is drawn.
 #
 # Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space).
 
@@ -1653,7 +1656,7 @@ if real:
 # *terrible*, whatever comes before. This is the **prior of the labels**. You can measure it: give the model no review (*N/A*, nothing, three
 # dots) and see how likely each label is. Subtract this, and most answers are right ([Zhao et al. 2021](https://arxiv.org/abs/2102.09690)). It
 # does not help everywhere: with the third prompt nothing changes, and with two examples in the prompt the answers get a little worse. Compare
-# the four prompts: their wording changes the result by much.
+# the four prompts: their wording changes the result a lot.
 #
 # Now look at what it cannot do:
 
