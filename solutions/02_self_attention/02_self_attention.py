@@ -667,6 +667,7 @@ def telephone_books(
 # %% tags=["skip-grading"]
 import torch
 
+torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 books, answers = telephone_books(1, np.random.default_rng(3))
 print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax()))
                     for row in books[0, :PAIRS]])
@@ -772,7 +773,6 @@ watch_it_learn(
 # network without attention that sees the whole book at once.
 
 # %% jupyter={"source_hidden": true} tags=["skip-grading"]
-torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 x_new, y_new = (torch.tensor(array)
                 for array in telephone_books(2000, np.random.default_rng(6)))
 
