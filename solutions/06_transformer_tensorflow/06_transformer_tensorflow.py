@@ -1101,7 +1101,7 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
 # </details>
 # <details><summary>Hint 2: a column of BOS</summary>
 #
-# `ops.full_like` makes a tensor of the same shape and type, full of one number. What should it have the shape of?
+# `ops.full_like` makes a tensor of the same shape and type, full of one number. Which part of the labels has the right shape?
 # </details>
 # <details><summary>Hint 3: the optimizer</summary>
 #

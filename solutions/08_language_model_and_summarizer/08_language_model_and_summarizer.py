@@ -1805,7 +1805,8 @@ else:
           "it needs RUN_TRAINING = True and the pretrained model")
 
 # %% [markdown]
-# Thirty steps are enough to recognise the keeper. When this lab was written, the loss on new entries fell from 5.4 to 2.7 nats a token, and
+# Thirty steps are enough to recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
+# nats a token, and
 # after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
 # short a sentence is. It does not know what it wrote the day before.
 #
