@@ -15,7 +15,7 @@
 # # Lab 00: start here
 #
 # Every lab works in the same way. You learn how by doing a small one: you write the **softmax**, which turns scores into probabilities.
-# Every Transformer uses it in every layer, also the one that you will build and train to translate.
+# A Transformer uses it in each of its layers. Later you build one and train it to translate.
 #
 # **After this lab you can**
 #
@@ -25,9 +25,9 @@
 # - write a softmax that works along any axis and never overflows;
 # - validate a lab and hand it in.
 #
-# **You need** Python functions, and a first idea of NumPy arrays. **Time:** about 30 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, begin at section 2: the core path is
-# sections 2 to 6, about 20 minutes.
+# **You need** to know Python functions and the basics of NumPy arrays. **Time:** about 30 minutes for you; the
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, run the first code cell, which imports
+# NumPy, and go on at section 2. The core path is sections 2 to 6, about 20 minutes.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -52,8 +52,8 @@ print("It runs. NumPy is version", np.__version__)
 #
 # ### The kernel remembers
 #
-# Code runs in a Python process in the background, the **kernel**. Whatever one cell defines, all cells that you run later can use. What
-# counts is the order in which you *run* the cells, not their order on the page. Run the first of the next two cells once, and the second
+# Code runs in a Python process in the background, the **kernel**. Cells that you run later can use everything that a cell has defined. The
+# order in which you *run* the cells counts, not their order on the page. Run the first of the next two cells once, and the second
 # one three times.
 
 # %% tags=["skip-grading"]
@@ -64,11 +64,11 @@ visits = visits + 1
 print("visits:", visits)
 
 # %% [markdown]
-# The variable `visits` grows with each run, because the kernel keeps it. Sometimes this causes trouble: your code works only because of a
-# variable from a cell that you have since changed or deleted.
+# The variable `visits` grows with each run, because the kernel keeps it. Sometimes this causes trouble. Your code may work only because the
+# kernel still has a variable from a cell that you have changed or deleted.
 #
-# The cure is a fresh start: menu **Kernel**, then **Restart Kernel and Run All Cells**. Do this before you hand in a lab. If
-# everything still works, it works for everybody.
+# The cure is a fresh start: menu **Kernel**, then **Restart Kernel and Run All Cells**. Do this before you hand in a lab. If everything still
+# works, your notebook does not depend on old variables.
 #
 # ### What is saved
 #
@@ -76,7 +76,7 @@ print("visits:", visits)
 # |---|---|---|
 # | your text and code, and the outputs | in the notebook's file, when you press Ctrl+S (Cmd+S on a Mac) and automatically every two minutes | yes |
 # | variables and functions | in the kernel's memory | no: run the cells again |
-# | which exercises you have solved | in a small file; the map of the course says where | yes |
+# | which exercises you have solved | in a small file; `START.md`, the map of the course, says where | yes |
 #
 # ### Cells that wait for you
 #
@@ -88,7 +88,7 @@ print("visits:", visits)
 # ```
 #
 # Replace both with your code. You may add cells wherever you like. A **check cell** follows each exercise. You can run a check as often as
-# you want; it is never held against you.
+# you want. A failed check costs no points.
 #
 # ### Is everything there?
 #
@@ -119,7 +119,7 @@ show_table(["word", "score"],
 # Scores are easy to make and hard to use. Is a 2 a lot? How often should the model choose *Rome*? **Probabilities** answer
 # that. We want them to have three properties:
 #
-# 1. none is negative;
+# 1. no probability is negative;
 # 2. they sum to 1;
 # 3. a higher score gives a higher probability.
 #
@@ -142,8 +142,8 @@ show_table(
 # There is a less obvious problem as well. Scores have no natural zero: only their **differences** mean anything. What does plain division
 # do when all scores go up by 100?
 #
-# Questions like the next one come before some results. Make a choice first, then run the cell below it. Nothing is recorded, and a
-# wrong guess costs nothing. It makes you notice what you did not expect.
+# Questions like the next one come before some results. Make a choice first, then run the cell below it. Nothing is recorded, and a wrong
+# guess costs nothing. If the result surprises you, stop and find out why.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -158,11 +158,11 @@ even = (scores + 100) / (scores + 100).sum()
 measured("start_here.plus", shown=np.ptp(even) < 0.01)
 
 # %% [markdown]
-# Plain division will not do.
+# So plain division does not work for scores.
 #
 # ### A better try: exp first
 #
-# The exponential function makes every number positive. A larger score stays larger. And it turns *differences* into *ratios*:
+# The exponential function makes every number positive. The larger number stays the larger one. And it turns *differences* into *ratios*:
 # $e^{a} / e^{b} = e^{a-b}$.
 
 # %% tags=["skip-grading"]
@@ -176,7 +176,8 @@ show_table(
 )
 
 # %% [markdown]
-# Now there are four probabilities: none negative, sum 1, in the order of the scores. Each word is 1 ahead of the next one, so each has
+# Now you have four probabilities. They are positive, they sum to 1, and they are in the order of the scores. Each word is 1 ahead of the next
+# one, so each has
 # $e^1 \approx 2.718$ times the probability of the next. Try it: divide one number of the last column by the one below it.
 
 # %% tags=["skip-grading"]
@@ -221,7 +222,7 @@ show_table(["", *words], rows)
 #
 # ### Large scores overflow
 #
-# A 64-bit float cannot hold arbitrarily large numbers. Anything too large becomes `inf`. The largest float has 309 digits before the point.
+# There is a largest 64-bit float. It has 309 digits before the decimal point. Any result that is larger becomes `inf`.
 # How large may a score be?
 
 # %% tags=["skip-grading"]
@@ -241,9 +242,8 @@ show_table(["scores", "exp", "softmax"], rows)
 measured("start_here.overflow", shown=700 <= largest_right < 1000)
 
 # %% [markdown]
-# Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
-# infinity divided by infinity. Every number computed from it is `nan` too. So one large score can ruin a model that has been training for a
-# week.
+# These four pairs have the same difference, so they should have the same softmax. But the last two give `nan`, *not a number*: infinity
+# divided by infinity. Every number computed from it is `nan` too. So a single large score can spoil everything that is computed after it.
 #
 # **Discuss with a neighbour,** or write two sentences. Put the two together: you may add any number to all scores, and nothing changes.
 # Which number would you add so that `exp` can never overflow? You will need it in the exercise.
@@ -251,7 +251,8 @@ measured("start_here.overflow", shown=700 <= largest_right < 1000)
 # %% [markdown]
 # ## 4. Along which axis?
 #
-# Scores rarely come alone. Three friends each give points to four cities: a table of shape (3, 4). An **axis** is a direction in which you
+# Scores usually come in tables. Suppose that three friends each give points to four cities. That is a table of shape (3, 4). An **axis** is a
+# direction in which you
 # can move through an array. Here axis 0 goes down, from row to row, and axis 1 goes across, from column to column. The last
 # axis can also be called -1.
 
@@ -293,10 +294,10 @@ print(points / points.sum(axis=1, keepdims=True))
 measured("start_here.rows", shown=refused)
 
 # %% [markdown]
-# NumPy aligns shapes from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`
+# NumPy aligns shapes from the right. With (3, 4) and (3,) it would have to pair 4 cities with 3 friends, so it refuses. With `keepdims=True`
 # the axis stays, with length 1. Then (3, 4) and (3, 1) fit, and NumPy repeats the one column for all four cities. This is called **broadcasting**.
 #
-# It works for any axis and any number of axes. Other functions that remove an axis, like `max`, accept `keepdims` too.
+# Broadcasting works for any axis and any number of axes. Other functions that remove an axis, like `max`, accept `keepdims` too.
 
 # %% [markdown]
 # ## 5. See a check fail
@@ -320,23 +321,24 @@ report_on("start_here.softmax", shares)
 #
 # - **The first line** says how many checks pass. They share the points equally, so a function that is right in some cases earns part of
 #   them.
-# - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. You may have written it in another
-#   way; the effect is the same. The report explains it and leaves the fix to you. If no known mistake fits, it says what to look at next.
+# - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. Your code may look
+#   different, but it gives the same results. The report explains the mistake and leaves the fix to you. If no known mistake fits, it says
+#   what to look at next.
 # - **Each line with a mark** is one check. The first ones run your function on an input and compare its values with the correct ones. If
 #   they differ, you see how many do, and the worst of them. The last ones are *properties*, which hold for every softmax.
 #
-# Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone, with no case right, earn no
-# points: even a function that returns nothing but zeros has a few of them.
+# Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone earn no points if every case is
+# wrong. Even a function that returns only zeros has a few of them.
 #
 # ### How hints work
 #
-# Below each report you find **hints**. They are folded. Their titles name what you see, such as "I get NaN". Click the title that fits.
+# Below each report you find **hints**. Only their titles are shown. A title says what you might see, such as "I get NaN". Click the one that fits.
 #
-# - Before your first attempt there is only the first hint: where to begin.
+# - Before your first attempt you see only the first hint: where to begin.
 # - After an attempt all of them are there. If one fits the report, it comes first and is open.
-# - From the third attempt on there is one more, with all the steps in words. None of them gives the code.
+# - From the third attempt on you see one more, with all the steps in words. No hint gives the code.
 #
-# Hints cost no points, and nobody sees whether you read them. Try for a few minutes first; what you find yourself stays longer.
+# Hints cost no points, and nobody sees whether you read them. Try for a few minutes on your own first.
 
 # %% [markdown]
 # ## 6. Your turn
@@ -426,8 +428,8 @@ print("\nits sums over axis 0:", softmax(**case).sum(axis=0))
 # %% [markdown]
 # ## 7. Your softmax at work: temperature
 #
-# If you divide all scores by a number before the softmax, you control how decisive it is. That number is called the **temperature**. When
-# you ask a language model for "more creative" answers, this is often the knob that you turn. Here is your function at work on *Jane
+# Divide all scores by a number before the softmax, and you control how much the largest score wins by. That number is called the
+# **temperature**. Many programs that use a language model let you set it. Here is your function at work on *Jane
 # visits*.
 
 # %% tags=["skip-grading"]
@@ -449,8 +451,8 @@ measured("start_here.temperature", shown=np.ptp(softmax(scores / 20)) < 0.05)
 # **What to notice:** from left to right, the scores and their order are the same, but the proportions change. A low temperature comes close
 # to "always take the largest". A high one comes close to "take any of them". At 1 you see the numbers of section 2.
 #
-# Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing. A
-# model can hardly learn from that. In lab 02 you will meet this as the reason for dividing by $\sqrt{d_k}$.
+# Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing.
+# Lab 02 shows what this means for learning, and divides by $\sqrt{d_k}$ to avoid it.
 #
 # **Discuss with a neighbour,** or write two sentences. Would you choose a high or a low temperature for a poem, for a weather report, and for
 # a program? What does a temperature of 0 stand for, and what happens if you put it into the formula?
@@ -476,7 +478,7 @@ print("largest difference to torch.softmax:", difference)
 # ## 8. Validate and hand in
 #
 # **In a course with nbgrader.** Save the notebook, then press **Validate** in the bar above it. Validate runs the whole
-# notebook from the top in a fresh kernel, and tells you which checks fail. It takes as long as running the notebook does. When all checks pass,
+# notebook from the top in a fresh kernel, and tells you which checks fail. This takes as long as running the notebook. When all checks pass,
 # open the menu **Nbgrader**, **Assignment List**, and press **Submit** next to the lab. You can submit again until the deadline; the last
 # submission counts. If your course collects files in another way, for example through a learning platform, upload the notebook file
 # `start_here.ipynb` there.

@@ -15,10 +15,10 @@
 # # Lab 04: positional encoding
 #
 # *The dog bites the man.* That is not news. *The man bites the dog.* That is. Only the order differs, and attention cannot see
-# it. So a Transformer must be **told** where each word is. You write three ways: the
-# waves of the original paper, a learned table, and today's rotations. At the end a small network says which of two letters comes first.
+# it. So a Transformer needs something that says where each word is. You write three kinds of such **positions**: the waves of the original
+# paper, a learned table, and today's rotations. At the end a small network finds out which of two letters comes first.
 #
-# **You need** labs 00 and 02, sine and cosine, a little PyTorch.
+# **You need** labs 00 and 02, sine and cosine, and a little PyTorch.
 #
 # <details><summary>What you can do after this lab, and its exercises</summary>
 #
@@ -39,7 +39,7 @@
 # | 5 | `LearnedPositionalEmbedding` | ●●○○○ | ●●●●○ | 8 | 3 |
 # | 6 | `rotary_embedding` | ●●●○○ | ●●●●● | 15 | 4 |
 #
-# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
+# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess costs nothing.
 # </details>
 #
 # **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
@@ -68,8 +68,8 @@ show_transformer("positional_encoding")
 # %% [markdown]
 # ## 1. Attention cannot see order
 #
-# Here is attention at work on both sentences. Each word is a vector of random numbers, and the projections are random too:
-# nothing about them is chosen. The cell prints what attention makes of every word.
+# Here is attention at work on both sentences. Each word is a vector of random numbers, and the projections are random, too. The cell prints
+# the output of attention for every word.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -99,10 +99,10 @@ measured("positional_encoding.the_dog",
          shown=np.allclose(outputs[0][1], outputs[1][4]))  # the row of dog
 
 # %% [markdown]
-# Look at the row of *dog* in both tables. The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do the two words *the*, although
-# one belongs to the dog and one to the man.
+# Look at the row of *dog* in both tables. The dog that bites and the dog that is bitten have the same output, to the last digit printed. The
+# two words *the* have the same output as well, although one belongs to the dog and one to the man.
 #
-# The reason is simple. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
+# The reason is simple. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and the order of its terms does not change a sum.
 # Shuffle the words, and the outputs are shuffled in the same way. This is called **permutation equivariance**. More layers do not
 # help: if the outputs of one layer are merely shuffled, so are the inputs of the next.
 #
@@ -145,24 +145,23 @@ measured("positional_encoding.no_table", shown=rows[0][1] < rows[1][1] == "1.000
 
 # %% [markdown]
 # Without positions the two sentences are identical, up to the rounding of float32. Everything that a trained six-layer model knows about
-# order comes in through that one table. (And even with it, the two are very similar: an average over the words keeps
-# little of the order. The classifier of section 8 shows that a network which is *trained* for order does better.)
+# order comes in through that one table. (Even with it, the two are very similar: 0.97. Section 8 trains a small network for order alone. It
+# tells such twins apart.)
 #
 # **Discuss with a neighbour,** or write two sentences. For which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
 # translation, of *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
 #
-# A note for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about
-# order, and section 8 shows how far it goes.
+# A note for later: all this is about attention in which every word sees every other. With a **causal** mask it is different, as section 8 shows.
 
 # %% [markdown]
 # ## 2. What should a position look like?
 #
 # Every position gets its own vector, which is added to the word at that position. Which vector? Three ideas come to mind.
 #
-# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns out the word, and no network copes well with
-#   inputs of such different sizes.
-# - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of
-#   fifty get quite different values, and "one step further" means something else in every sentence.
+# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. If the features of a word are about as large as 1, then at position 500 the
+#   position is 500 times as large as the word.
+# - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of fifty get
+#   quite different values. And the size of one step depends on the length of the sentence.
 # - **Binary digits:** bounded, different for every position, and the same in every sentence. Look at them:
 
 # %%
@@ -171,11 +170,11 @@ for pos in range(9):
 
 # %% [markdown]
 # Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth.
-# A few columns are enough to tell very many positions apart, because each column changes at its own pace, and the paces grow
-# **geometrically**: 1, 2, 4, 8. The decimal system does the same with 1, 10, 100.
+# Each column changes at its own pace, and the paces grow **geometrically**: 1, 2, 4, 8. So few columns tell many positions apart: ten columns
+# are enough for 1024. The decimal system does the same with 1, 10, 100.
 #
-# Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each
-# digit with something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
+# Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, only one. We want neighbours to be alike. So replace
+# each digit with a wave, which goes up and down *smoothly* at its own pace. That is the encoding of Vaswani et
 # al. ([2017](https://arxiv.org/abs/1706.03762), section 3.5):
 #
 # $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
@@ -205,8 +204,8 @@ numbers("", [f"position {pos}" for pos in range(4)], np.array(waves), columns, d
 #
 # ### Exercise 1: `get_angles`
 #
-# First just the angles, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle for each
-# position and feature. Note that the *feature* is called $k$ here and runs over all columns; the formula needs the number of its *pair*.
+# First compute only the angles. The positions are a column and the features a row, so broadcasting makes a table with one angle for each
+# position and feature. The number of a *feature* is called $k$ here. The formula needs the number of its *pair*, $i$.
 #
 # | feature k | 0 | 1 | 2 | 3 | 4 | 5 | ... |
 # |---|---|---|---|---|---|---|---|
@@ -377,15 +376,15 @@ show_figure(
 # %% [markdown]
 # (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
 #
-# What does that gain? Turn it into numbers. Take 32 pairs and 1000 positions, and ask three things of every choice of 32 frequencies:
+# What is this good for? Measure it. Take 32 pairs and 1000 positions, and ask three questions about every choice of 32 frequencies:
 #
 # - How far apart are **neighbours**? If they are nearly equal, *dog bites* looks like *bites dog*.
-# - How far apart are the **two positions that are hardest to tell apart**? If they coincide, a place in the middle is taken for one near the end.
-# - Is **near** near, and **far** far? The distance between two encodings should grow with the distance between the words. The cell ranks both and
-#   computes the correlation: 1 if the orders agree, 0 if they have nothing to do with each other.
+# - How far apart are the **two positions that are hardest to tell apart**? If they coincide, nothing can tell these two places apart.
+# - Is **near** near, and **far** far? The distance between two encodings should grow with the distance between the words. The cell ranks both
+#   distances and computes the correlation of the ranks. It is 1 if the two orders agree, and near 0 if they are unrelated.
 #
-# The rivals of the geometric choice are four simple ones and, the strongest, **chance**: 200 random choices each of two kinds. (All points lie
-# on a sphere of radius 1, and the distance between two depends on how many steps apart they are, and on nothing else: section 4 says why.)
+# The geometric choice has four simple rivals and a strong one, **chance**: two kinds of random frequencies, 200 draws of each. (All encodings
+# lie on a sphere of radius 1. The distance between two of them depends only on how many steps apart they are; section 4 says why.)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import distance_over_steps
@@ -440,14 +439,12 @@ show_figure(
 )
 
 # %% [markdown]
-# If all that mattered were to tell positions apart, nobody would need a geometric progression: frequencies drawn at random do that **better**. What
-# they lose is the last column. One step away or five hundred, everything is equally far, as the flat curve shows. Slow waves alone have a perfect order, but
-# cannot tell neighbours apart.
+# Frequencies drawn at random tell positions apart **better** than the geometric choice. They fail in the last column. The flat curve shows
+# why: one step and five hundred steps are about equally far. Slow waves alone have a perfect order, but hardly tell neighbours apart.
 #
-# The geometric choice has something of everything. Each factor of ten in distance, ones, tens and hundreds, gets the same number of waves, so the curve climbs with
-# every factor. Is it the only choice that does? No: see the last row. Random waves that give every
-# scale the same chance come out around it, some better and some worse. What counts is that **all scales are there**; the geometric progression
-# is the tidy way to have them.
+# The geometric choice has something of everything. It has equally many waves for ones, tens and hundreds of positions, and its curve climbs
+# with every factor of ten. Is it the only choice that does? No: see the last row. Random waves that give every scale the same chance come out
+# around it, some better and some worse. The geometric progression is a tidy way to have **all scales**.
 #
 # ## 4. A step is a rotation (optional)
 #
@@ -482,8 +479,8 @@ measured("positional_encoding.before_after",
 
 # %% [markdown]
 # Notice two things. The three curves on the right are identical: **only the distance counts**. And they are symmetric: the dot product of
-# (40, 43) is the same as that of (43, 40). On its own it does not tell *before* from *after*. (Some notes say it does.) For that, there
-# must be something between the two vectors: a matrix.
+# (40, 43) is the same as that of (43, 40). On its own it does not tell *before* from *after*. (Some notes say it does.) For that, a matrix
+# must stand between the two vectors.
 #
 # Which matrix? Go $k$ steps on. The angle of a pair grows from $a$ to $a + b$, with $b = \omega k$, and school mathematics says
 #
@@ -500,8 +497,8 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 # %% [markdown]
 # ### Exercise 3: `shift_matrix`
 #
-# Build $M_k$. Its columns multiply the features of $PE_{pos}$, its rows give the features of $PE_{pos+k}$. Each pair depends only on
-# itself, so all entries outside the 2 × 2 blocks on the diagonal are 0. For one pair, from $(\sin a, \cos a)$ to
+# Build $M_k$. Each column belongs to a feature of $PE_{pos}$, and each row to a feature of $PE_{pos+k}$. A pair depends only on itself, so
+# all entries outside the 2 × 2 blocks on the diagonal are 0. For one pair, from $(\sin a, \cos a)$ to
 # $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In textbooks the cosine usually
 # comes first, and the minus is in the other corner.)
 
@@ -579,9 +576,9 @@ show_table(["is it a rotation?", ""], [
 ])
 
 # %% [markdown]
-# What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of
-# attention, so that a head can look at "the word before". Put the rotation in by hand and see: the query is the position's encoding, turned
-# one step **back**; the keys are the encodings as they are. The words play no part.
+# What is it good for? The authors of the paper expected that the projections of attention can easily learn such a rotation. Then a head could
+# look at "the word before". Here the rotation is put in by hand: the query is the position's encoding, turned one step **back**. The keys are
+# the encodings as they are. The words themselves are left out.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import attention_heatmap
@@ -597,8 +594,8 @@ show_figure(
 )
 
 # %% [markdown]
-# Trained models really do have such heads ([Voita et al. 2019](https://arxiv.org/abs/1905.09418) call them *positional heads*). Note the direction, too: forwards and backwards
-# are now different, which the dot product alone could not do.
+# Trained models really do have such heads ([Voita et al. 2019](https://arxiv.org/abs/1905.09418) call them *positional heads*). And note the
+# direction: this head tells *before* from *after*. The dot product alone cannot do that.
 
 # %% [markdown]
 # ## 5. Words and positions, added
@@ -622,15 +619,16 @@ measured("positional_encoding.longer_row",
          shown=round(lengths[1][0] / lengths[0][0]) == 16)
 
 # %% [markdown]
-# Each of the $d_{model}/2$ pairs has length 1, so a row of the encoding has length $\sqrt{d_{model}/2}$. If the two were simply added, the position would drown out the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
-# $\sqrt{d_{model}}$, and both count. (The paper gives no reason; the sizes above are the usual explanation. It has nothing
-# to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
+# Each of the $d_{model}/2$ pairs has length 1, so a row of the encoding has length $\sqrt{d_{model}/2}$. If the two were simply added, the
+# position would be 16 times as long as the word. Vaswani et al. (2017, section 3.4) multiply the embeddings by $\sqrt{d_{model}}$. Then both
+# have about the same size. (The paper gives no reason; the sizes above are the usual explanation. Do not confuse it with the $\sqrt{d_k}$ of
+# attention, which *divides* the scores.)
 #
 # ### Exercise 4: `embed_tokens`
 #
 # $$x_{pos} = \sqrt{d_{model}}\; E_{token(pos)} + PE_{pos}$$
 #
-# The positions run along a *sentence*. In a batch every sentence gets the same ones, however many leading axes there are.
+# The positions run along a *sentence*. In a batch every sentence gets the same positions. There may be several leading axes.
 
 # %% nbgrader={"grade": false, "grade_id": "embed_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -690,18 +688,18 @@ for sentence in (old_news, news):
 # %% [markdown]
 # ### Why is adding enough? (optional)
 #
-# Adding looks reckless: are word and position not mixed up for good? You could put the two side by side instead. But look at what the first
-# layer does with them: it multiplies by a matrix. Side by side, word and position meet different rows of it,
+# Adding looks risky. Can word and position still be told apart afterwards? You could put the two side by side instead. But the first layer
+# multiplies its input by a matrix. Side by side, word and position are multiplied by different rows of it:
 #
 # $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 ,$$
 #
-# and added, both meet the same rows:
+# If they are added, both are multiplied by the same rows:
 #
 # $$(word + position)\,W = word\,W + position\,W .$$
 #
-# Putting them side by side is also adding, only with a second matrix, and it costs more features in every layer. What adding
-# costs is room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, unrelated vectors
-# are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that must
+# So putting them side by side is also adding, only with a second matrix. It costs more features in every layer. Adding costs room: both must
+# be readable from the same $d_{model}$ numbers. Is there enough room? In many dimensions, unrelated vectors are nearly at right angles. The
+# cell measures that, and then tries the simplest reader there is: **one** linear map that must
 # tell, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of all 3200
 # combinations and tested on the other half.
 
@@ -734,9 +732,9 @@ show_table(["d_model", "|cosine| of word and wave", "word right", "position righ
 
 # %% [markdown]
 # With enough features, both can be read from the sum without a mistake, even in combinations that the reader has never seen. With few, the
-# position suffers first. Is that the sum's fault? The last column says no: rows drawn at random, about as long as the waves, can be told apart with far fewer
-# features. What costs the waves so much room is that the rows of neighbours are so similar. (That is what they are for: section 3.) Real models have hundreds
-# or thousands of features, and they can learn word vectors that keep out of the way.
+# position suffers first. Is adding to blame? The last column says no: rows drawn at random, about as long as the waves, can be told apart
+# with far fewer features. A likely reason is that the waves of neighbours are so similar, as they are meant to be (section 3). Real models
+# have hundreds or thousands of features.
 
 # %% [markdown]
 # ## 6. Or let the model learn them
@@ -745,13 +743,15 @@ show_table(["d_model", "|cosine| of word and wave", "word right", "position righ
 # any other parameter. GPT-2 and BERT do that. Vaswani et al. (2017, table 3, row E) tried both and found nearly identical
 # results.
 #
-# What is the price? `max_len · d_model` more parameters; and the table ends. Position `max_len` has no row, and a row that training never
+# What does it cost? The model gets `max_len · d_model` more parameters, and the table ends somewhere. Position `max_len` has no row, and a
+# row that training never
 # used is as random as at the start.
 #
 # ### Exercise 5: `LearnedPositionalEmbedding`
 #
 # Write a PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own numbers
-# into `self.table`. A sequence that is too long must not be cut silently, nor cause an error deep inside PyTorch: say what is wrong.
+# into `self.table`. If a sequence is too long, do not cut it silently, and do not leave the error to PyTorch. Raise a `ValueError` that says
+# what is wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "LearnedPositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class LearnedPositionalEmbedding(nn.Module):
@@ -822,8 +822,8 @@ check("positional_encoding.LearnedPositionalEmbedding")
 
 # %% [markdown]
 # What does such a table look like once it is learned? Here is the table of the encoder from section 1: 512 positions with 384 features.
-# Nobody told it about sines, or that 7 comes after 6. The average row is subtracted, because it says nothing about the differences; then
-# the cell shows the cosine similarity of any two of the first 128 positions:
+# It was trained without any formula for positions: nothing in it says that 7 comes after 6. The cell subtracts the average row, which all
+# positions share. Then it shows the cosine similarity of any two of the first 128 positions:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import similarity_and_distance
@@ -848,14 +848,15 @@ show_figure(
 )
 
 # %% [markdown]
-# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient descent
-# has found for itself what the sinusoids have by construction, only less neatly. It has even found waves: look at the bumps.
+# You see the same bright diagonal, with stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. The
+# sinusoids have this by construction. Here gradient descent has found something like it, though less regular. The bumps even look like waves.
 
 # %% [markdown]
 # ### Break it: the wrong rows (optional)
 #
-# Does it matter *which* row a position gets, as long as all rows differ? Give the encoder its rows in a different order, the same for every sentence, and see
-# what it takes to mean the same. (The words stay where they are; only the rows of the table change places.) There are two tests, written for this course:
+# Does it matter *which* row a position gets, as long as all rows differ? Give the encoder its rows in a different order, the same for every
+# sentence. Which sentences does it then take for similar? (The words stay where they are; only the rows of the table change places.) There
+# are two tests, written for this course:
 #
 # - **Partners:** 12 pairs that say the same in other words. Is each of the 24 sentences most similar to its own partner?
 # - **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
@@ -921,20 +922,20 @@ measured("positional_encoding.wrong_rows",
          shown=judged["shuffled"].found > 0.9 and judged["shuffled"].senses < 0.6)
 
 # %% [markdown]
-# Rows from 100 places further on are nearly as good as the right ones. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
-# as in the picture above. Shuffle the rows, or turn their order round, and the sense of a word is lost, though every position still has a row of its own.
-# The wrong rows are no better than none. A position is not a name that may be chosen at will: the encoder's heads have learned what
-# "next to" looks like in *this* table, and now they look for a word's neighbours in the wrong places.
+# Rows from 100 places further on are nearly as good as the right ones. All positions move together, so neighbours are still neighbours. That
+# fits the picture above, where mostly the distance counts. If you shuffle the rows or reverse their order, the sense of a word is lost,
+# though every position still has a row of its own. The wrong rows are no better than the same row for all. A likely reason, not tested here:
+# the encoder's heads have learned what "next to" looks like in *this* table, and now they look in the wrong places.
 #
-# And the partners? All or nearly all are still found. Their topics are different, and a bag of words is enough for a topic. The last column is another
-# warning: even with its own positions, the encoder takes the dog that bites for nearly the same as the man who bites. For sentence
-# similarity, the words count most. (With 40 words, one word is 2.5 %. Do not read much into a difference of three.)
+# And the partners? All or nearly all are still found, even with the same row for all. So a bag of words is nearly enough for this test. The last
+# column is another warning. Even with its own positions, the encoder takes *the dog bites the man* and *the man bites the dog* for nearly the
+# same. (With 40 words, one word is 2.5 %. Do not read much into a difference of three words.)
 
 # %% [markdown]
 # ## 7. Turning instead of adding: rotary embeddings (optional)
 #
-# Once added, positions are part of the words, and every layer has to separate them again. Attention needs to know the *distance*. Look at
-# the score of a query at position $m$ and a key at position $n$, leaving out the projections:
+# Often attention should depend on the *distance* between two words. Look at the score if positions are added: a query at position $m$, a key
+# at position $n$, and no projections:
 #
 # $$(q + p_m) \cdot (k + p_n) = q \cdot k + q \cdot p_n + p_m \cdot k + p_m \cdot p_n .$$
 #
@@ -945,8 +946,8 @@ measured("positional_encoding.wrong_rows",
 # $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
 #
 # You know the reason from exercise 3: turns compose, and the transpose turns back. What is left is the words and the distance between them.
-# Values are not turned. Llama, Mistral, Qwen, Gemma and most of today's other language models do this. Here it is by hand in two
-# dimensions: a query and a key that both point along the first axis, turned by one radian per position.
+# Values are not turned. Llama, Mistral, Qwen and Gemma do this. Here it is by hand in two dimensions. Query and key both point along the
+# first axis, and each is turned by one radian per position.
 
 # %%
 def turn(vector: list[float], angle: float) -> list[float]:
@@ -972,8 +973,8 @@ numbers("", names, np.array(fits), ["score", "cosine of the distance"], digits=3
 # $$\begin{aligned} x'_{2i} &= x_{2i} \cos\theta - x_{2i+1} \sin\theta \\ x'_{2i+1} &= x_{2i} \sin\theta + x_{2i+1} \cos\theta \end{aligned}$$
 #
 # **Here neighbours form a pair**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the transformers library pairs
-# feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is fine
-# for a model that is trained with it, and neither works with the other's weights. No error message tells you so.
+# feature $i$ with feature $i + d_k/2$. The two conventions differ in the order of the features. Each is fine for a model that is trained with
+# it, but neither works with the other's weights. If you mix them up, you get no error message.
 
 # %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
@@ -1095,12 +1096,12 @@ show_table(["largest difference from", ""], rows)
 # %% [markdown]
 # ## 8. The payoff: does *a* come before *b*?
 #
-# Take a sentence of random letters, with one *a* and one *b* among them. Which comes first? You see it at a glance. For a network it is
-# purely a question of order: the letters themselves say nothing about the answer.
+# Take a sentence of random letters, with one *a* and one *b* among them. Which comes first? You see it at a glance. A network has to use the
+# order, since every sentence contains both letters once.
 #
 # For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers for twins are opposite, so exactly
-# half of all answers are *yes*, and a network that cannot see order must give both twins the same answer: one right, one wrong. Chance is
-# exactly 50 %.
+# half of all right answers are *yes*. A network that cannot see order must give both twins the same answer: one is right and one is wrong. So
+# it gets exactly 50 %.
 
 # %% tags=["skip-grading"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -1227,15 +1228,16 @@ show_table(
 # Without positions the network gets exactly one half right, as section 1 says it must, after as much training as the others had. With
 # sinusoids or a learned table, the same network learns the task almost perfectly.
 #
-# And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter,
-# the second two, and so on: *how many* it sees tells a letter where it is. So "a Transformer cannot see order without positions" is true of
-# encoders, but not of causal language models, some of which are trained without any ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634);
+# And the last row? This network has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter, the
+# second two, and so on. So *how many* letters it sees depends on where a letter is. "A Transformer cannot see order without positions" is
+# true of encoders like the first network here. It is not true with a causal mask. Some language models are trained without any positions
+# ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634);
 # [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)).
 #
 # ### Find the missing control
 #
 # The claim: without positions 50 %, with the sinusoids nearly 100 %, so it is the *waves* that show the network the order. Somebody objects: "Perhaps any
-# rows would do, as long as each position has its own." Each control trains, so this cell takes a while.
+# rows would do, as long as each position has its own." Three of the four controls train a network, so this cell takes a while.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.controls import find_the_control
@@ -1267,15 +1269,15 @@ find_the_control(
 )
 
 # %% [markdown]
-# So for telling which comes first in twelve letters, nothing needs to be a wave: what the network needs is that every position has a row of
-# its own, always the same. What the waves add is *near is near* (section 3) and a step that is a rotation (section 4).
+# So this task does not need waves: fixed random rows, one for each position, do as well. Two other things do set the waves apart: *near is
+# near* (section 3), and a step is a rotation (section 4). This task tests neither.
 #
 # ### Longer than in training (optional)
 #
 # The sinusoids were chosen because "it may allow the model to extrapolate to sequence lengths longer than the ones encountered
-# during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Test it with networks that have only ever seen 12
-# letters: the four from above, and a fifth with the rotary positions of section 7. Your rotary function is made for NumPy, but turning is
-# linear, so it is enough to know what it does to unit vectors: that gives a matrix for each position.
+# during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Test it with networks that were trained on 12 letters
+# only: the four from above, and a fifth with the rotary positions of section 7. Your rotary function is made for NumPy. But turning is
+# linear, so it is enough to apply it once to unit vectors. The results form a matrix for each position, and PyTorch can use it.
 
 # %% tags=["skip-grading"]
 class RotaryClassifier(OrderClassifier):
@@ -1353,18 +1355,17 @@ for kind in ("sinusoidal", "learned", "rotary"):
 show_table(["right answers", *groups, "48 letters: says yes"], rows)
 
 # %% [markdown]
-# - **Learned and sinusoidal:** as long as both letters are at positions known from training, nearly all is well. Beyond those, the table
-#   still holds the random numbers it started with. The waves do continue, but that does not mean that the network can use them. What it has
-#   learned about 12 positions also makes it say something about all others, and that may be right less often than a guess: look at the
-#   column *neither*.
-# - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What is new to
-#   this network is the length itself: the same attention is shared among more letters, the average is over more of them, and in long
-#   sentences they outvote *a* and *b*. Then it gives the same answer for nearly every sentence (last column).
-# - The **causal mask** alone does best on this task.
+# - **Learned and sinusoidal:** if both letters are at positions known from training, nearly all answers are right. Beyond those, the learned
+#   table still contains the random numbers it started with. The waves do continue, but this network
+#   does not use them well: in the column *neither* it is right less often than a guess.
+# - **Rotary:** only distances enter the scores. And yet even pairs at a distance known from training are often wrong. In long sentences this
+#   network gives the same answer nearly every time (last column). A possible reason, not tested here: attention and the average are shared
+#   among more letters than in training.
+# - The **causal mask** alone does best on this task, in all three trainings.
 #
-# The exact numbers depend on the seed, by ten points or more on long sentences, and on the task. The general
-# lesson is that positions that *can* be computed for any length do not make a network that works at any length. Models that read
-# long texts are trained on long texts, and rotary angles are often rescaled before that ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), *position
+# The numbers depend on the task, and on the seed, by ten points or more on long sentences. But one thing holds for all three trainings:
+# positions that *can* be computed for any length do not make a network that works at any length. To make a language model read longer texts,
+# people rescale the rotary angles and train on some long texts ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), *position
 # interpolation*).
 #
 # ## Common mistakes, by their symptom

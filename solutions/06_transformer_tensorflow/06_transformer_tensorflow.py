@@ -18,14 +18,13 @@
 # Vaswani et al. (2017) in PyTorch. Here you build the same model in **Keras 3 on TensorFlow**, with the same parts and the same data. At the end you
 # load the weights of the PyTorch model into yours, and both give the same translations, word by word.
 #
-# Why twice? Because a model is not its framework, and half of the code that you will come across is written in the other one. This lab does not tell
-# you again *why* the Transformer is built as it is: lab 05 does, and links lead there. It shows how Keras people write it, and where Keras surprises
-# you.
+# Why twice? A model is not its framework, and you will come across code in both. This lab does not repeat *why* the Transformer is built as
+# it is. Lab 05 explains that, and links lead there. Here you see how people write it in Keras, and where Keras may surprise you.
 #
 # **After this lab you can**
 #
 # - write a Transformer layer by layer as Keras layers, with the interfaces that many courses use;
-# - say what Keras does for you at a layer's first call, with `training`, and with an argument named `mask`, and where that causes trouble;
+# - say what Keras does at a layer's first call, with `training`, and with an argument named `mask`, and when that causes trouble;
 # - mask a loss and an accuracy, and smooth labels, with exact numbers;
 # - write a training step by hand, and run it in four ways: eagerly, as a graph, with XLA, and inside `fit`;
 # - feed a model from `tf.data` in buckets of similar length, and let callbacks watch over the training;
@@ -51,7 +50,7 @@
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
 #
-# **The core path** is all exercises with the sections around them, about 115 minutes, and 5 for the review quiz. What has *(optional)* in its heading can wait: a layer with
+# **The core path** is all exercises with the sections around them, about 116 minutes, and 5 for the review quiz. What has *(optional)* in its heading can wait: a layer with
 # variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
 
 # %%
@@ -98,7 +97,7 @@ show_transformer("transformer_tensorflow")
 # | `num_layers` | $N$ | 6 |
 # | `dropout_rate` | $P_{drop}$ | 0.1 |
 #
-# And this is what the two frameworks call the same things. Come back to this table when something behaves oddly.
+# The next table shows what is called differently, or done differently, in the two frameworks. Come back to it when something behaves oddly.
 #
 # | | PyTorch (lab 05) | Keras on TensorFlow (here) |
 # |---|---|---|
@@ -136,8 +135,8 @@ except ValueError as error:
     print("by position:   ", str(error).partition(".")[0])
 
 # %% [markdown]
-# 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has no weights
-#    to set or load; this matters again in exercise 12. The method that creates them is `build`.
+# 1. **Variables come with the first call.** Before that, `Dense(5)` cannot know that its kernel is (4, 5). So a model that was never called
+#    has no weights to set or load. This matters again in exercise 12. The method that creates them is `build`.
 # 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
 # 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
@@ -145,9 +144,10 @@ except ValueError as error:
 #
 # ### `build`: a layer with variables of its own (optional)
 #
-# Your layers below are made of Keras's layers, so they create no variables themselves. If a layer does, the place is `build`: Keras calls it once,
-# before the first `call`, with the shape of the input. Here is RMSNorm ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)), which many models now use instead of
-# LayerNormalization. It only divides by the root of the mean square, and learns a scale:
+# Your layers below are made of Keras's layers, so they create no variables themselves. A layer that has its own creates them in `build`.
+# Keras calls this method once, before the first `call`, with the shape of the input. Here is RMSNorm ([Zhang and Sennrich
+# 2019](https://arxiv.org/abs/1910.07467)), which Llama uses instead of LayerNormalization. It only divides by the root of the mean square,
+# and learns a scale:
 
 # %%
 class RMSNorm(keras.layers.Layer):
@@ -271,14 +271,14 @@ check("transformer_tensorflow.FullyConnected")
 # | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
 # | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
 #
-# **A trap: the argument `mask`.** For Keras an argument of exactly this name says *which steps of this layer's input are padding*. Ours says who may
-# look at whom. Keras complains that your layer does not support masking. If you say that it does (`supports_masking = True`, as forums advise), it
-# attaches our mask to the layer's output. There the next attention finds it and applies it again, in its own way. We keep the name because everybody
-# uses it. So each layer that takes a `mask` comes with two lines that tell Keras to pass nothing on; they are written for you.
+# **A trap: the argument `mask`.** For Keras an argument of exactly this name says *which steps of this layer's input are padding*. Ours says
+# which word may attend to which. So Keras complains that your layer does not support masking. Forums advise setting `supports_masking =
+# True`. Then Keras attaches our mask to the layer's output. The next attention finds it there and applies it again, in its own way. We keep
+# the name because it is so common. Each layer that takes a `mask` therefore has two lines that stop Keras from passing it on. They are
+# written for you.
 #
-# For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of
-# **one** head. In the paper that is embedding_dim / num_heads, and then the number of weights does not depend on the number of
-# heads:
+# For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of **one** head.
+# In the paper this is embedding_dim / num_heads. Then the number of weights does not depend on the number of heads:
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
@@ -300,8 +300,9 @@ for epsilon in (1e-3, 1e-6):
 show_table(["epsilon of the LayerNormalization", "standard deviation"], rows)
 
 # %% [markdown]
-# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`): it works, but multiplies the cost by the number of
-# heads. The second table shows why `layernorm_eps` has to be passed on: Keras's default of 1e-3 is a thousand times what the model was designed with.
+# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`). It works, but attention has about eight
+# times as many weights. The second table shows why you have to pass on `layernorm_eps`: with Keras's default of 1e-3, a vector that hardly
+# varies does not come out with a standard deviation of 1.
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class EncoderLayer(keras.layers.Layer):
@@ -376,7 +377,8 @@ class EncoderLayer(keras.layers.Layer):
 # </details>
 # <details><summary>Hint 3: pre-norm</summary>
 #
-# The norm moves from the sum to the input of the sub-layer. Queries, keys and values all come from the normalised x; what is *added* is x as it was.
+# The norm moves from the sum to the input of the sub-layer. Queries, keys and values all come from the normalised x. The result is added to x
+# as it was before the norm.
 # </details>
 # <details><summary>Hint 4: I get "there is a weight too many"</summary>
 #
@@ -389,7 +391,8 @@ from course_utils import check
 check("transformer_tensorflow.EncoderLayer")
 
 # %% [markdown]
-# Here is a mask at work. The sentence has 6 words and 2 columns of padding; change the content of the padding, and see which words notice.
+# Here is a mask at work. The sentence has 6 words and 2 columns of padding. The cell changes the content of the padding and prints which
+# outputs change.
 
 # %%
 layer = EncoderLayer(16, 4, 24)
@@ -403,15 +406,16 @@ for name, mask in {"no mask": None, "mask": real}.items():
     print(f"{name:8} change at each word: {np.abs(after - before).max(axis=-1)[0]}")
 
 # %% [markdown]
-# The padding itself still changes: it has a residual connection, too. No word looks at it, so that does not matter.
+# The outputs at the padding still change, because of the residual connection. That does not matter, since no word attends to them.
 #
 # ### Exercise 3: `Encoder`
 #
-# Ids become vectors (an embedding), are multiplied by $\sqrt{d_{model}}$ and get their positions added (sections 3.4 and 3.5); then dropout is applied
-# to the sum, and `num_layers` layers follow, one after the other. Why the root? Embeddings start small; the sinusoids have entries up to 1 and would
-# drown them out.
+# Ids become vectors (an embedding). These are multiplied by $\sqrt{d_{model}}$, and their positions are added (sections 3.4 and 3.5). Then
+# dropout is applied to the sum, and `num_layers` layers follow, one after the other. Why the root? Keras's embeddings start with entries
+# between −0.05 and 0.05;
+# those of the sinusoids go up to 1. Lab 04, section 5 compares the sizes.
 #
-# A pre-norm stack adds to $x$ again and again without ever normalising the sum, so it needs one more LayerNormalization at the end.
+# A pre-norm stack adds to $x$ again and again without ever normalising the sum. So it gets one more LayerNormalization at the end.
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(keras.layers.Layer):
@@ -501,8 +505,8 @@ check("transformer_tensorflow.Encoder")
 # | block 1, `mha1` | x | x | `look_ahead_mask`: causal, and the target's padding |
 # | block 2, `mha2` | result of block 1 | `enc_output` | `padding_mask`: the **source's** padding |
 #
-# The two masks have different sizes, (tgt_len, tgt_len) and (1, src_len). If both sentences happen to have the same length, nothing tells you that
-# you have swapped them.
+# The two masks have different sizes, (tgt_len, tgt_len) and (1, src_len). If both sentences happen to have the same length, swapping the
+# masks causes no error message.
 #
 # ### Exercise 4: `DecoderLayer`
 
@@ -608,7 +612,7 @@ from course_utils import check
 check("transformer_tensorflow.DecoderLayer")
 
 # %% [markdown]
-# The look-ahead mask is what keeps a decoder honest. Change the last of five words; no word before it may notice.
+# The look-ahead mask stops a decoder from reading ahead. The cell changes the last of five words. With the mask, the outputs before it must not change.
 
 # %%
 layer = DecoderLayer(16, 4, 24)
@@ -722,14 +726,14 @@ check("transformer_tensorflow.Decoder")
 # ### Exercise 6: `Transformer`
 #
 # Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, all about masks: who may look at
-# whom in the encoder, in block 1, and in block 2? In some courses the caller passes the three masks. Here the model makes them from the ids, so that
-# no caller can forget one.
+# whom in the encoder, in block 1, and in block 2? In some courses you pass the three masks to the model. Here the model makes them from the
+# ids, so you cannot forget one.
 #
 # The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
-# logarithm of its output in the loss. For predictions that are confident but wrong, the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is NaN.
-# (Keras's own losses put a small number in the place of 0. Then the loss is finite, but the gradient is 0.) A loss that gets logits subtracts the maximum
-# first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest
-# probability.
+# logarithm of its output in the loss. If a prediction is very confident and wrong, the softmax of the right word can be 0 in float32. Its
+# logarithm is minus infinity, and the gradient is NaN. (Keras's own losses put a small number in the place of 0. Then the loss is finite, but
+# the gradient is 0.) A loss that gets logits subtracts the maximum first, and stays finite. Greedy decoding does not need the softmax: the
+# largest logit has the largest probability.
 
 # %%
 # sure that it is class 1; the label is 2
@@ -810,8 +814,9 @@ check("transformer_tensorflow.Transformer")
 #
 # ### Exercise 7: `masked_loss`
 #
-# This is the label-smoothed loss of [lab 05, exercise 10](../05_transformer_pytorch/transformer_pytorch.ipynb), in Keras's order of arguments: the label gets
-# $1 - \varepsilon$, the other words share $\varepsilon$, padding gets nothing, and a position whose label is padding does not count. With $V$ classes:
+# This is the label-smoothed loss of [lab 05, exercise 10](../05_transformer_pytorch/transformer_pytorch.ipynb), in Keras's order of
+# arguments. The label gets $1 - \varepsilon$, and the other words share $\varepsilon$. Padding gets nothing, and a position whose label is
+# padding does not count. With $V$ classes:
 #
 # $$q_k = \begin{cases} 1 - \varepsilon & k = \text{label} \\ 0 & k = \text{pad} \\ \varepsilon / (V - 2) & \text{otherwise} \end{cases} \qquad\qquad
 # \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
@@ -882,7 +887,7 @@ def masked_loss(
 # %% [markdown]
 # <details><summary>Hint 1: the wanted distribution</summary>
 #
-# `ops.one_hot(labels, classes)` has a 1 at each label. What has a 1 everywhere else, and then a 0 in the pad column, too?
+# `ops.one_hot(labels, classes)` has a 1 at each label. Which tensor has a 1 everywhere else? And how do you get a 0 into its pad column?
 # </details>
 # <details><summary>Hint 2: can I use Keras's loss?</summary>
 #
@@ -900,8 +905,8 @@ from course_utils import check
 check("transformer_tensorflow.masked_loss")
 
 # %% [markdown]
-# Here is what happens if you forget the mask (and in Keras nothing reminds you of it). Take a batch of two sentences and a model that is bad at words and good at padding, which is quickly learned. The honest loss
-# does not change when padding is added. A plain mean gets better and better although nothing was learned:
+# Here is what happens if you forget the mask; Keras does not remind you. The batch has two sentences. The model is bad at words and good at
+# padding. The masked loss does not change when padding is added. The plain mean gets better and better although nothing was learned:
 
 # %% tags=["skip-grading"]
 rows = []
@@ -920,7 +925,7 @@ show_table(["more columns of padding", "plain mean", "masked"], rows)
 # %% [markdown]
 # ### Exercise 8: `masked_accuracy`
 #
-# The accuracy is the share of real labels that get the largest logit. It is easier to read than the loss, but has the same trap.
+# The accuracy is the share of real labels that get the largest logit. It is easier to read than the loss. Padding must be left out here, too.
 
 # %% nbgrader={"grade": false, "grade_id": "masked_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf.Tensor:
@@ -951,7 +956,7 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
 # </details>
 # <details><summary>Hint 2: what is divided by what?</summary>
 #
-# Numerator: positions that are right *and* real. Denominator: positions that are real. The total number of positions plays no part.
+# Count the positions that are right *and* real, and divide by the number of real positions. You do not need the total number of positions.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_accuracy", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -968,8 +973,8 @@ check("transformer_tensorflow.masked_accuracy")
 #
 # $$\mathrm{lr} = \mathrm{factor} \cdot d_{model}^{-0.5} \cdot \min\left(n^{-0.5},\; n \cdot \mathrm{warmup\_steps}^{-1.5}\right), \qquad n = 1, 2, 3, \dots$$
 #
-# In PyTorch you set the rate before each step. In Keras a schedule is an object that the optimizer asks. One thing to know: it asks with the number of updates
-# **made so far**, which is 0 before the first one. At that point the paper's $n$ is 1.
+# In PyTorch you set the rate before each step. In Keras a schedule is an object, and the optimizer calls it before each update. It passes the
+# number of updates **made so far**, which is 0 before the first one. At that point the paper's $n$ is 1.
 
 # %% nbgrader={"grade": false, "grade_id": "WarmupSchedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -1026,7 +1031,8 @@ from course_utils import check
 check("transformer_tensorflow.WarmupSchedule")
 
 # %% [markdown]
-# What is `get_config` good for? An optimizer goes into a file as a dict, and its schedule with it. Here it is on its way there and back:
+# What is `get_config` good for? To save an optimizer, Keras turns it into a dict, together with its schedule. The cell does this and makes an
+# optimizer from the dict again:
 
 # %% tags=["skip-grading"]
 optimizer = keras.optimizers.Adam(WarmupSchedule(128, warmup_steps=200, factor=0.4))
@@ -1047,7 +1053,7 @@ show_table(["updates made", "learning rate", "after the way back"], rows)
 # As in lab 05 the model learns with **teacher forcing**: the decoder reads the right translation, shifted by one place with BOS in front, and predicts
 # the next word at each position. For the labels *Jane visits Africa* EOS it reads BOS *Jane visits Africa*. Here `train_step` does the shift itself.
 #
-# The ids may be int32 or int64 (section 9 trains with int64), and the two cannot be joined: give the column of BOS the labels' type.
+# The ids may be int32 or int64 (section 9 trains with int64). TensorFlow cannot join the two, so give the column of BOS the labels' type.
 #
 # This is how a step works in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which records the computation; ask the tape for the gradients; pass them to
 # the optimizer.
@@ -1090,12 +1096,12 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
 # %% [markdown]
 # <details><summary>Hint 1: the gradients are all None</summary>
 #
-# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a detour through NumPy (`.numpy()`, `float(...)`)
-# breaks the chain.
+# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. The tape cannot follow a
+# detour through NumPy (`.numpy()`, `float(...)`).
 # </details>
 # <details><summary>Hint 2: a column of BOS</summary>
 #
-# `ops.full_like` makes a tensor of the same shape and type, full of one number. What should it have the shape of?
+# `ops.full_like` makes a tensor of the same shape and type, full of one number. Which part of the labels has the right shape?
 # </details>
 # <details><summary>Hint 3: the optimizer</summary>
 #
@@ -1110,8 +1116,8 @@ check("transformer_tensorflow.train_step")
 # %% [markdown]
 # ### `tf.function` and `fit`
 #
-# If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a
-# graph, and then runs the graph. The first call is slow (it is *traced*), all others are fast. Watch when Python runs:
+# If you call the step as it is, Python carries out each of its operations. With `tf.function`, Python records the step **once**, as a graph.
+# This is called *tracing*, and it happens in the first call. All later calls run the graph. Watch when Python runs:
 
 # %% tags=["skip-grading"]
 # any batch, any length: one trace
@@ -1128,9 +1134,9 @@ for length in (3, 4, 5):
 # Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
 # `print` of values, no list that grows.
 #
-# **`fit`** is the usual way in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. If you write none,
-# Keras's own calls the model with one input and a loss from its list. Your model takes two inputs and returns two things, so it needs its own, and you
-# have written it already:
+# **`fit`** is the usual way in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. Keras's own version calls
+# the model with one input and uses the loss that you gave to `compile`. Your model takes two inputs and returns two things, so it needs its
+# own method. You have written its body already:
 
 # %% tags=["skip-grading"]
 class Fitted(Transformer):
@@ -1150,8 +1156,8 @@ class Fitted(Transformer):
 # You know three ways by now: eagerly, as a graph, and inside `fit`. **XLA** goes further than a graph: `jit_compile=True` turns it into machine code, and
 # merges operations that follow each other. It has to know all shapes, so it compiles again for every new length.
 #
-# Do all four do the same? Train the same small model from the same weights on the same five batches, each way, and compare the losses and the time.
-# (No dropout, because each way would draw different random numbers.)
+# Do all four do the same? Train the same small model in each of the four ways, from the same weights and on the same five batches. Then
+# compare the losses and the time. (There is no dropout, because each way would draw different random numbers.)
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -1231,7 +1237,7 @@ show_table(["the step runs", *head], rows)
 measured("transformer_tensorflow.first_step")
 
 # %% [markdown]
-# And over more steps? In the figure, look for the places where two lines cross: there the dearer start has paid for itself.
+# And over more steps? Where two lines cross in the figure, the slower start has paid for itself.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots import show_figure
@@ -1250,15 +1256,16 @@ show_figure(
 )
 
 # %% [markdown]
-# The losses agree, so the choice is about time. A graph needs only a few steps to pay for its start. `fit` is a graph, too: it saves you the loop, not the computing. XLA costs much more at first, and again at every new length. On a
-# GPU it often brings a good deal; on two CPU cores most of the time goes into matrix products that are fast already, so it brings little or even costs time. Measure
-# before you switch it on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
+# The losses agree, so the choice is about time. Read from the figure after how many steps the graph overtakes the eager step, and whether XLA
+# ever overtakes the graph. `fit` is a graph, too: it saves you the loop, not the computing. XLA compiles again at every new length. These
+# times are those of your computer and of a small model; on another machine, above all on a GPU, they can be quite different. So measure
+# before you switch XLA on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
 
 # %% [markdown]
 # ### Exercise 11: `greedy_decode`
 #
 # After training the decoder reads what it has written itself, as in [lab 05, section 8](../05_transformer_pytorch/transformer_pytorch.ipynb): look at the
-# logits of the **last** position, take the largest, append it, repeat. A sentence that has produced EOS is finished, while the others continue.
+# logits of the **last** position, take the largest, append it, repeat. A sentence is finished once it has produced EOS. The others continue.
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
@@ -1318,8 +1325,8 @@ check("transformer_tensorflow.greedy_decode")
 # ### Given: beam search (optional)
 #
 # You wrote beam search in lab 05 with lists of hypotheses. Here are the same rules with arrays, one row for each hypothesis: the model sees the whole beam as one
-# batch. A hypothesis that has ended is continued by EOS only, which costs nothing and counts nothing. A test of the course makes sure that both frameworks
-# find the same words with the same scores. Section 9 uses it on your trained model.
+# batch. A hypothesis that has ended can only be continued by EOS, and this changes neither its score nor its length. A test of the course
+# makes sure that both frameworks find the same words with the same scores. Section 9 uses this beam search on your trained model.
 
 # %%
 def beam_search(
@@ -1371,7 +1378,7 @@ except NotImplementedError as error:
 
 # %% [markdown]
 # So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a
-# `Model` it does not.) With that, saving works. And loading works, too. Or does it?
+# `Model` it does not.) With `get_config`, saving works. Loading seems to work, too. Does it?
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -1402,9 +1409,9 @@ measured("transformer_tensorflow.loaded")
 
 # %% [markdown]
 # The model that came back is **random**. Variables are created by the first call; the loaded model was never called, so there was nothing to put the
-# weights into. Keras tries to call it by itself, but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built:
-# before the weights are read, Keras calls `build_from_config`, and anything there that creates the variables will do, for instance one call with a
-# sentence of two words.
+# weights into. Keras tries to call it by itself, but cannot know that this model takes *two* inputs of ids. So the class has to say how it is
+# built. Before Keras reads the weights, it calls the method `build_from_config`. There you create the variables, for instance by calling the
+# model once with a sentence of two words.
 #
 # ### Exercise 12: `SavableTransformer`
 #
@@ -1449,8 +1456,7 @@ class SavableTransformer(Transformer):
 # </details>
 # <details><summary>Hint 2: what is a sentence of two words?</summary>
 #
-# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on the
-# words.
+# Ids of shape (batch, length): (1, 2). It may be any two words: the shapes of the variables do not depend on them.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SavableTransformer", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1479,9 +1485,9 @@ print(f"{len(splits.train)} pairs; words: {len(french)} French, {len(english)} E
 print(splits.test[0].source, " ids:", french.encode(splits.test[0].source))
 
 # %% [markdown]
-# In TensorFlow a `tf.data.Dataset` prepares the batches: a chain of steps, run in C++ threads beside the training. Ragged tensors hold sentences of different
-# lengths. A batch has to be a rectangle, so short sentences are padded, and padding is computed for nothing. `bucket_by_sequence_length` puts
-# sentences of similar length together. Compare how much of a batch is padding:
+# In TensorFlow a `tf.data.Dataset` prepares the batches. It is a chain of steps that runs in C++ threads beside the training. Ragged tensors
+# store sentences of different lengths. A batch has to be a rectangle, so short sentences are padded, and the work on padding is wasted.
+# `bucket_by_sequence_length` puts sentences of similar length together. Compare how much of a batch is padding:
 
 # %% tags=["skip-grading"]
 predict("transformer_tensorflow.buckets")
@@ -1529,23 +1535,23 @@ show_table(["buckets", "batches", "places computed", "padding"], rows)
 measured("transformer_tensorflow.buckets")
 
 # %% [markdown]
-# Nothing is lost by it: the same sentences come, in a new random order each epoch. With `pad_to_bucket_boundary=True` each bucket would have one fixed
-# length, as XLA wants it.
+# Each epoch still contains every sentence once, in a new random order. Only sentences of similar length are now in a batch together. With
+# `pad_to_bucket_boundary=True` each bucket would have one fixed length, so XLA would compile only once for each bucket.
 #
 # ### `compile` and `fit`, with callbacks
 #
 # The model has the sizes of lab 05's, and learns in as many steps. `fit` calls your step; **callbacks** do everything else that belongs to a training run:
 #
-# - `ExactMatch`, our own: at the end of each epoch it translates the validation sentences with your `greedy_decode`, and puts the share that is right to the last
-#   letter into the epoch's `logs`. The callbacks after it find it there.
+# - `ExactMatch`, our own, translates the validation sentences with your `greedy_decode` at the end of each epoch. It puts the share of
+#   translations without any mistake into the epoch's `logs`. The callbacks after it find it there.
 # - `ModelCheckpoint` saves the model whenever that share is the best so far.
-# - `EarlyStopping` ends the training if it has not improved for two epochs, and restores the best weights. It only starts to watch after three epochs:
-#   at first no sentence is right, and that is no reason to stop.
+# - `EarlyStopping` ends the training if it has not improved for two epochs, and restores the best weights. It starts to watch after three
+#   epochs, because at first hardly any sentence is right.
 #
 # The learning rate needs no callback: the optimizer asks your `WarmupSchedule`.
 #
-# If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded
-# into *your* model.
+# If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`. Then the weights that come with the course are
+# loaded into *your* model. They were trained in PyTorch.
 
 # %% tags=["skip-grading"]
 from course_utils.training import corpus_bleu, exact_match
@@ -1635,8 +1641,8 @@ else:
 print("after training:", translate_all(translator, splits.test[:1])[0])
 
 # %% [markdown]
-# *Jane visits Africa in September*, from a sentence that it has never seen. (Write your own loop where `fit` has no place for what you want: two models that learn
-# from each other, or gradients that are changed on the way. Your `train_step` is the same in both.)
+# *Jane visits Africa in September*, from a sentence that it has never seen. (Write your own loop if `fit` cannot do what you want, for
+# example train two models on each other's answers. You can use the same `train_step` in it.)
 #
 # Now the two test sets, and the mistakes. Lab 05 says what **BLEU** counts.
 
@@ -1661,7 +1667,7 @@ failure_gallery([pair.source for pair in asked], [pair.target for pair in asked]
 # %% [markdown]
 # ### Would a beam have done better? (optional)
 #
-# Ask it about ten sentences that came out right and up to ten that came out wrong.
+# Try beam search on ten sentences that greedy search got right, and on up to ten that it got wrong.
 
 # %% tags=["skip-grading"]
 both = list(zip(asked, given, strict=True))
@@ -1681,8 +1687,9 @@ show_table(["by greedy search", "sentences", "right with a beam of 4"], rows)
 # %% [markdown]
 # ### Keep it (optional)
 #
-# `ModelCheckpoint` has written configuration, weights and the state of the optimizer into one file. After loading it, compare, as you have learned above:
-# `load_translator` reads the file with `keras.saving.load_model` and makes sure that the model has the sizes you expect and all of its weights.
+# `ModelCheckpoint` has written configuration, weights and the state of the optimizer into one file. After loading such a file, always
+# compare, as you did above. `load_translator` reads the file with `keras.saving.load_model`. It makes sure that the model has the sizes you
+# expect and all of its weights.
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import WrongWeights, load_translator
@@ -1721,8 +1728,9 @@ print("Keras (in, heads, head size):", tuple(ours.shape))
 print("transposed and cut by hand, equal to yours:", np.allclose(by_hand, ours))
 
 # %% [markdown]
-# `set_weights` did the same with all of them. Compare with a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`,
-# `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with padding in both languages.
+# `set_weights` did the same with all of them. Now compare your model with one that is made of PyTorch's own layers
+# (`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`). It has the same weights and gets the same batch, with padding in both
+# languages.
 
 # %% tags=["skip-grading"]
 predict("transformer_tensorflow.twins")
@@ -1756,17 +1764,17 @@ yours = LibraryTranslator(Checkpoint(get_weights(model), CONFIG, french, english
 print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 
 # %% [markdown]
-# The difference is float32 rounding and nothing else. So the architecture does not belong to either framework. It is in the paper, and now you know
-# it.
+# The difference is no larger than float32 rounding. So the architecture does not belong to either framework. It is in the paper, and now you know it.
 #
-# If such a comparison ever fails for a model of yours, look at the largest difference. A few millionths are rounding. About 1e-2 points to a
-# LayerNormalization's epsilon. Anything larger points to a mask, a missing factor, or a matrix that was not transposed,
-# which goes unnoticed if it is square.
+# If such a comparison ever fails for a model of yours, look at the largest difference. These are rules of thumb. A few millionths are
+# rounding. About 1e-2 points to a LayerNormalization's epsilon. Anything larger points to a mask, a missing factor, or a square matrix that
+# was not transposed.
 #
 # ## 11. Your own sentence (optional)
 #
-# Type French; the grammar is small, so stay close to the examples. Each row is one word about to be written: where block 2 of the last layer looks (the mean
-# of its heads; lab 05 shows each head), and on the right the words it finds most probable, with the share that each of them gets. Where does it hesitate?
+# Type a French sentence. The model knows only a small grammar, so stay close to the examples. Each row shows one word before it is written.
+# You see where block 2 of the last layer looks (the mean of its heads; lab 05 shows each head). On the right are the most probable words,
+# with their probabilities. Where does the model hesitate?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.alignment import Alignment
@@ -1793,8 +1801,8 @@ def translate(text):
 translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=french)
 
 # %% [markdown]
-# Even where it is sure, the first choice gets about 90 %: that is label smoothing, which asked it to keep a tenth back. (The table shows where a layer looked, not why
-# the model decided as it did: lab 02 mentions the debate.)
+# Even where it is sure, the first choice gets about 90 %. That is the share that label smoothing asked for. (The table shows where a layer
+# looked, not why the model decided as it did. Lab 02 mentions the debate.)
 #
 # ## Common mistakes, by their symptom
 #

