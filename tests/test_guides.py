@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import json
 import re
@@ -145,6 +146,14 @@ def test_a_command_that_a_sentence_names_is_there_with_its_options(guide):
         if options is None or not typed <= options | {"--help"}:
             wrong.append(call)
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    "guide", [each for each in GUIDES if ">>> " in text_of(each)], ids=lambda file: file.name
+)
+def test_the_examples_of_a_guide_come_out_as_written(guide):
+    failed, tried = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
+    assert failed == 0 and tried > 10
 
 
 # ---------------------------------------------------------------------------------- numbers and lists
