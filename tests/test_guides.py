@@ -17,6 +17,13 @@ from project import LABS, ROOT
 from typer.main import get_group
 
 from course_utils.checking.exercise import Exercise
+from course_utils.data.documentation import load_documentation
+from course_utils.data.language_names import load_language_names
+from course_utils.data.own import default_rows, load_unlabelled
+from course_utils.data.paragraphs import load_paragraphs
+from course_utils.data.resume_templates import TEMPLATES
+from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, Names
+from course_utils.data.summaries import load_summaries
 from course_utils.own_code import practice
 from grader import files
 from grader.book import backups, readings
@@ -220,6 +227,45 @@ def test_half_minutes_half_hours_and_whole_hours_are_those_of_the_code():
     assert readings.HELD.total_seconds() == 30 * 60
     assert RunLimits.notebook_seconds == 60 * 60
     assert kit.EXAM_QUESTIONS == 20 and practice.QUESTIONS == viva.QUESTIONS
+
+
+def test_the_sizes_of_data_sets_in_a_guide_are_those_of_the_data():
+    documented = load_documentation()
+    parts = {name: load_paragraphs(name) for name in ("training", "development", "test")}
+    names = load_language_names()
+    sizes = {
+        "data-documentation.md": [
+            f"{number(len(documented))} first sentences of docstrings, from {WORDS[len({each.library for each in documented})]}",
+            f"*first* part: {number(len(load_documentation(first_part=True)))} sentences",
+        ],
+        "data-questions.md": [
+            f"{sum(len({each.document for each in part}) for part in parts.values())} texts with {number(sum(map(len, parts.values())))} questions",
+            *(
+                f"| `{name}` | {len({each.document for each in part})} | {len(part)} | {sum(not each.answers for each in part)} |"
+                for name, part in parts.items()
+            ),
+            "({} people, {} places, {} objects)".format(*sizes_of(SEEN_NAMES)),
+            "({}, {}, {})".format(*sizes_of(UNSEEN_NAMES)),
+        ],
+        "data-own.md": [
+            f"{number(len(default_rows('classification')))} sentences of documentation",
+            f"{len(default_rows('entities'))} made résumés",
+            f"{len(load_unlabelled())} sentences about",
+        ],
+        "data-language-model.md": [f"about {number(round(len(names), -3))} first names"],
+        "data-entities.md": [f"{len(TEMPLATES)} layouts"],
+        "data-text-to-text.md": [f"{number(len(load_summaries()))} docstrings"],
+    }
+    assert len({each.language for each in names}) == 20
+    assert {
+        name: lost
+        for name, phrases in sizes.items()
+        if (lost := [each for each in phrases if each not in " ".join(text_of(ROOT / "docs" / name).split())])
+    } == {}
+
+
+def sizes_of(names: Names) -> tuple[int, int, int]:
+    return len(names.people), len(names.places), len(names.objects)
 
 
 def said(guide: str, pattern: str) -> str:
