@@ -9,10 +9,12 @@ import doctest
 import importlib
 import json
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from project import LABS, ROOT
 from typer.main import get_group
 
@@ -25,6 +27,7 @@ from course_utils.data.resume_templates import TEMPLATES
 from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, Names
 from course_utils.data.summaries import load_summaries
 from course_utils.own_code import practice
+from course_utils.progress import PROGRESS_VARIABLE
 from grader import files
 from grader.book import backups, readings
 from grader.book import requests as requests_of_learners
@@ -161,6 +164,14 @@ def test_a_command_that_a_sentence_names_is_there_with_its_options(guide):
 def test_the_examples_of_a_guide_come_out_as_written(guide):
     failed, tried = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
     assert failed == 0 and tried > 10
+
+
+def test_the_picture_of_the_map_shows_today_s_labs(tmp_path, monkeypatch):
+    monkeypatch.setenv(PROGRESS_VARIABLE, str(tmp_path / "progress.json"))
+    script = runpy.run_path(str(ROOT / "scripts/make_pictures.py"))
+    with Image.open(ROOT / "docs/images/start.png") as picture:
+        shown = picture.info.get(script["SHOWN"])
+    assert shown == script["fingerprint"](script["map_text"](tmp_path)), "run scripts/make_pictures.py start"
 
 
 # ---------------------------------------------------------------------------------- numbers and lists
