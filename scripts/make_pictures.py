@@ -8,6 +8,7 @@ Run it after a change of what they show, then look at each. Chromium draws them,
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
@@ -23,6 +24,7 @@ from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Page, sync_playwright
 
 from course_utils import start_page
@@ -41,17 +43,33 @@ EXERCISE = "self_attention.scaled_dot_product_attention"
 MISTAKE = "no_scaling"
 """The misconception that the picture of a check shows: ``grader build`` refuses a lab in which it is not recognised."""
 
+SHOWN = "Shown"
+"""The name of the note in start.png: see :func:`fingerprint`."""
+
 Draw = Callable[[Page, Path], None]
 """Draws one picture, with an empty folder to work in."""
 
 
-def start(page: Page, scratch: Path) -> None:
+def map_text(scratch: Path) -> str:
     """The map of the course, before anything is solved."""
     shutil.copytree(ROOT / "notebooks", scratch / "labs", ignore=shutil.ignore_patterns("*.npz", ".*"))
     text = start_page.write(scratch / "labs").read_text("utf-8")
-    text = text.replace(str(progress_file()), "~/.transformer-labs/progress.json")  # where a learner has it
+    return text.replace(str(progress_file()), "~/.transformer-labs/progress.json")  # where a learner has it
+
+
+def fingerprint(text: str) -> str:
+    """What start.png notes of the text that it shows: a test says when the picture is of another one."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def start(page: Page, scratch: Path) -> None:
+    """The map of the course, before anything is solved."""
+    text = map_text(scratch)
     _open(page, new_notebook(cells=[new_markdown_cell(text)]), scratch, 970, 1290)
-    page.screenshot(path=IMAGES / "start.png", full_page=True)
+    file, shown = IMAGES / "start.png", PngInfo()
+    shown.add_text(SHOWN, fingerprint(text))
+    with Image.open(io.BytesIO(page.screenshot(full_page=True))) as picture:
+        picture.save(file, pnginfo=shown, optimize=True)
 
 
 def check(page: Page, scratch: Path) -> None:

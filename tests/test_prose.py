@@ -52,7 +52,7 @@ BOUND = {
 LONGEST = 30
 """Words of a sentence. A page may have a few that are longer: see :data:`LONG`."""
 
-LONG = 0.18
+LONG = 0.16
 """At most this share of a page's sentences is longer."""
 
 EASY = 60

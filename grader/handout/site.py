@@ -35,7 +35,7 @@ from grader.reference.lab import Lab
 
 FILES = Path(__file__).parent / "site_files"
 _MATHJAX = "tex-svg.js"  # one file with all that it needs, glyphs included
-_FIRST_GUIDES = ("instructors", "collecting", "grading-details", "large-classes", "writing-a-lab", "design")
+_FIRST_GUIDES = ("instructors", "collecting", "grading-details", "writing-a-lab", "design")
 _CELL_SECONDS = 900
 
 Say = Callable[[str], None]

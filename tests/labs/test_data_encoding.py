@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from project import ROOT
 
 from course_utils.data.batches import batches, encode_batch
 from course_utils.data.dates import date_pairs
@@ -262,13 +260,3 @@ def test_sentences_to_translate_are_padded_in_their_order():
     assert ids.shape == (2, 5)
     assert [WORDS.decode(row) for row in ids] == ["Jane visite l'Afrique", "Paul"]
     assert encode_batch([], WORDS).shape == (0, 0)
-
-
-# Documentation
-
-
-def test_the_examples_of_the_documentation_come_out_as_written():
-    page = ROOT / "docs" / "data.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert failed == 0
-    assert tried > 15
