@@ -83,7 +83,6 @@ class People(Database):
                 ),
                 sections,
             )
-        self._book.db.expire_all()
 
     def remove_people(self, students: Iterable[str]) -> None:
         """Takes people off the roster. The gradebook forgets those of whom it has no submission."""
@@ -92,4 +91,3 @@ class People(Database):
             db.execute(delete(ROSTER).where(ROSTER.c.student.in_(students)))
             with_work = select(SUBMISSION.c.student_id)
             db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
-        self._book.db.expire_all()

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import NamedTuple
 
-from nbgrader.preprocessors import SaveCells
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
@@ -44,6 +43,8 @@ class Scores(Database):
         Raises:
             CourseError: cells were added or removed since submissions were graded, which nbgrader cannot handle.
         """
+        from nbgrader.preprocessors import SaveCells
+
         self._book.update_or_create_assignment(lab.name)
         names = {
             "notebook": lab.slug,
@@ -57,7 +58,7 @@ class Scores(Database):
                 f"{lab.name} has other cells than when its first submission was graded ({error}). Undo that, "
                 f"or move {self.course.gradebook} away to start a new gradebook and grade everything again."
             ) from None
-        self._book.db.expire_all()  # the step used a connection of its own
+        self._file.forget()  # the step used a connection of its own
 
     def write(self, lab: Lab, student: str, points: Points, marker: Marker) -> None:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
@@ -82,7 +83,6 @@ class Scores(Database):
             _enter_comments(db, page.id, untouched)
             _enter_answers(db, page.id, points.written)
             _remember(db, lab, student, page.submission, marker)
-        self._book.db.expire_all()
         self.note_now_and_then()
 
     @contextmanager
@@ -106,7 +106,6 @@ class Scores(Database):
         with self.transaction() as db:
             _leave_as_they_are(db, page, looked_at)
             _enter_answers(db, page, written)
-        self._book.db.expire_all()
 
 
 class _Page(NamedTuple):

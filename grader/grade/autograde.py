@@ -29,8 +29,9 @@ from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
 from grader.files import SECRET, TIMESTAMP
 from grader.grade import pool
-from grader.grade.resume import Again, digest_of, fingerprint_of_lab, sort_out
+from grader.grade.resume import Again, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
+from grader.receive.handed_in import digest_of
 from grader.reference.lab import Lab
 from grader.run import machine
 from grader.run.notebook import PlainRunner, SandboxRunner
