@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
-from grading import LAB, Run, command, new_course
 from nbformat import NotebookNode
 from rich.console import Console
 from rich.table import Table
@@ -26,9 +25,10 @@ from grader.book.gradebook import Gradebook
 from grader.book.points import points_in
 from grader.files import TIMESTAMP
 from grader.grade.autograde import autograde, choose_runner, class_seed, usable_cores
-from grader.grade.resume import digest_of
 from grader.handout.demo import hand_in, solved
+from grader.receive.handed_in import digest_of
 from grader.reference.lab import Lab, is_solution
+from grading import LAB, Run, command, new_course
 
 console = Console(width=None if sys.stdout.isatty() else 130)
 COMMANDS = {

@@ -3,7 +3,7 @@
     python benchmarks/names.py [LAB ...]
 
 A misconception is named where the output is the same in every case. Several mistakes may give that output, and the title must be
-true of each. So every mutant of a lab's references, and some of each correct variant (:mod:`grader.author.mutate`), are judged at
+true of each. So every mutant of a lab's references, and some of each correct variant (:mod:`grader.author.each_mutant`), are judged at
 the public seed, and each misconception is printed with the changes that get its name.
 """
 
@@ -26,7 +26,7 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
-from grader.author.mutate import each_mutant
+from grader.author.each_mutant import each_mutant
 from grader.catalogue import run_cell
 from grader.course import Course
 from grader.reference.lab import Lab

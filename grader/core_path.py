@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nbformat import NotebookNode
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
 
 MAY_FAIL = "raises-exception"
 """The tag of cells whose exception does not stop *Run All*: JupyterLab's own."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-
-from traitlets.config import Config, PyFileConfigLoader
+from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from traitlets.config import Config
 
 
 class CourseError(GraderError):
@@ -109,6 +111,8 @@ class Course:
 
     def nbgrader_config(self) -> Config:
         """nbgrader's configuration for this course."""
+        from traitlets.config import Config
+
         config = Config()
         config.CourseDirectory.course_id = COURSE_ID
         config.CourseDirectory.root = str(self.root)
@@ -138,6 +142,9 @@ class Course:
         file = self.root / "nbgrader_config.py"
         if not file.is_file():
             return self.nbgrader_config()
+
+        from traitlets.config import PyFileConfigLoader
+
         try:
             return PyFileConfigLoader(file.name, path=str(self.root)).load_config()
         except Exception as error:

@@ -15,6 +15,9 @@ MAX_BYTES = 50 * 2**20
 """The most bytes that a file that is handed in may have."""
 MAX_FILES = 1_000
 """In a submission's folder with more files than this, notebooks of other names are not looked for."""
+MAX_PARSED = 20_000
+"""A cell with more characters than this is searched, but not parsed. The time and memory that Python's parser needs grow
+with the square of a dotted name's length: 200,000 characters of ``import a.a.a...`` took 10 GB."""
 
 TIMESTAMP = "timestamp.txt"
 """When a submission was handed in, as nbgrader's exchange writes it."""

@@ -131,6 +131,24 @@ def test_the_conda_environment_is_constrained_by_requirements_and_holds_the_cour
     assert CONDA["name"] == PYPROJECT["project"]["name"]
 
 
+def test_every_file_names_the_same_version() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    released = [each for each in headings if each != "Unreleased"]
+    assert headings in (released, ["Unreleased", *released])
+    assert released[0] == f"{cited['version']}, {cited['date-released']}"
+    assert cited["version"] == PYPROJECT["project"]["version"]
+
+
+def test_a_change_of_the_first_number_says_what_to_do_in_the_middle_of_a_term() -> None:
+    _, *entries = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    changes = [each for each in entries if re.match(r"\d+\.0\.0,", each)]
+    assert changes
+    for entry in changes:
+        heading, _, text = entry.partition("\n")
+        assert text.lstrip().startswith("### In the middle of a term\n- "), heading
+
+
 def test_every_file_names_the_same_python() -> None:
     python = next(str(entry) for entry in CONDA["dependencies"] if str(entry).startswith("python"))
     text = PYPROJECT["project"]["requires-python"]

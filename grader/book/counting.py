@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from grader.book.rules import BONUS, LEFT_OUT, Rules
 from grader.core_path import pieces
 from grader.reference.lab import Lab, nbgrader_of
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 NOT = "does not count"
 """What is said of a cell whose points do not count."""

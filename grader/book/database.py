@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from shlex import quote
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from nbgrader.api import Gradebook as NbgraderGradebook
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
@@ -26,6 +25,9 @@ from grader.book.tables import bring_up_to_date
 from grader.course import Course, CourseError
 from grader.errors import see_whether_it_was_ctrl_c
 
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook as NbgraderGradebook
+
 _NOTE_SECONDS = 60
 """So often a command that enters many submissions notes what the gradebook is: it may be killed."""
 
@@ -35,9 +37,9 @@ class Database:
     is all of them.
     """
 
-    def __init__(self, course: Course, book: NbgraderGradebook) -> None:
+    def __init__(self, course: Course, file: gradebook_file.Book) -> None:
         self.course = course
-        self._book = book
+        self._file = file
         self._noted = time.monotonic()
 
     @classmethod
@@ -66,7 +68,6 @@ class Database:
                     table.metadata.create_all(book.engine)
                 together.install(book.engine)
                 log.install(book.engine)
-                log.sign_sessions()
                 yield cls(course, book)
         except CourseError:
             usable = False
@@ -81,7 +82,12 @@ class Database:
     @property
     def engine(self) -> Engine:
         """The database, to read from."""
-        return self._book.engine
+        return self._file.engine
+
+    @property
+    def _book(self) -> NbgraderGradebook:
+        """nbgrader's own object for the same file."""
+        return self._file.nbgrader_s
 
     @contextmanager
     def transaction(self, who: str = "") -> Iterator[Connection]:
@@ -96,6 +102,7 @@ class Database:
         try:
             with self.engine.begin() as connection, log.signed(connection, who):
                 yield connection
+            self._file.forget()
         except DatabaseError as error:
             if type(error) in (
                 DatabaseError,

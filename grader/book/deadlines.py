@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import Connection, Row, Update, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
@@ -18,6 +18,9 @@ from grader.book.statuses import Kind, Status
 from grader.book.tables import ASSIGNMENT, EXTENSIONS, MORE_TIME, PAGE, SUBMISSION
 from grader.errors import GraderError
 from grader.reference.lab import Lab
+
+if TYPE_CHECKING:
+    from nbgrader.preprocessors import AssignLatePenalties
 
 
 class Deadlines(Results):
@@ -38,7 +41,6 @@ class Deadlines(Results):
         with self.transaction() as db:
             log.give_reason(db, why)
             _extend(db, lab.name, student, extension)
-        self._book.db.expire_all()
 
     def extensions(self, lab: Lab) -> dict[str, timedelta]:
         """Student -> how much more time this student was given for a lab."""
@@ -85,7 +87,6 @@ class Deadlines(Results):
                 else:
                     statuses.enter(db, each)
             _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
-        self._book.db.expire_all()
         self._enter_lateness_after(given)
 
     def withdraw_status(self, status: Status) -> bool:
@@ -98,7 +99,6 @@ class Deadlines(Results):
                 _extend(db, status.lab, status.student, timedelta())
             else:
                 there = statuses.withdraw(db, status)
-        self._book.db.expire_all()
         self._enter_lateness_after([status])
         return there
 
@@ -128,6 +128,8 @@ class Deadlines(Results):
         The rule is a plugin of nbgrader's, as ``nbgrader_config.py`` names and configures it; without one, nothing is
         deducted. Where late days are spent automatically, other labs may change with this one.
         """
+        from nbgrader.preprocessors import AssignLatePenalties
+
         rule = AssignLatePenalties(config=self.course.configuration())
         rule.init_plugin()
         others = self._enter_times(rule) - {lab.name}
@@ -157,7 +159,6 @@ class Deadlines(Results):
         if changes:
             with self.transaction() as db:
                 db.execute(page, changes)
-            self._book.db.expire_all()
 
     def _enter_times(self, rule: AssignLatePenalties) -> set[str]:
         """Enters in all submissions how much more time somebody has: by an extension that was given before there was a submission, by an
@@ -202,7 +203,6 @@ class Deadlines(Results):
                     needed = spent if spent or student in factors else None
                     if needed != noted.get(key):
                         _note_late_days(db, *key, needed)
-        self._book.db.expire_all()
         return changed
 
 

@@ -86,7 +86,6 @@ class Decisions(Deadlines):
                 "decided_by": log.user_and_program()[0],
             }
             db.execute(update(REQUESTS).filter_by(number=number).values(told))
-        self._book.db.expire_all()
         if points is not None:
             self.enter_lateness(lab)
         return self.request(number)

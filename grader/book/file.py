@@ -1,4 +1,8 @@
-"""The file of nbgrader's gradebook: created completely or not at all, and opened with errors that say what to do."""
+"""The file of nbgrader's gradebook: created completely or not at all, and opened with errors that say what to do.
+
+nbgrader itself, whose import takes a second, is loaded only where its own objects are needed: to make a gradebook, and for what
+:attr:`Book.nbgrader_s` does.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,21 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbgrader.api import Gradebook as NbgraderGradebook
-from nbgrader.api import InvalidEntry
+from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
+from grader.book.log import sign_sessions
 from grader.book.state import is_there, see_that_it_is_the_same
+from grader.book.tables import NBGRADER_S
 from grader.course import Course, CourseError, make_private
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook as NbgraderGradebook
 
 MERGE = "merge.json"
 """The file in ``grading/`` that says what a merge of two ids is about to do; it is there only until that is done."""
@@ -26,9 +35,44 @@ BUSY_SECONDS = 30
 """How long to wait for another program (usually formgrader) that is writing to it at the moment."""
 
 
+class Book:
+    """A gradebook's file that is open.
+
+    Attributes:
+        engine: the database.
+    """
+
+    def __init__(self, course: Course) -> None:
+        self.engine = create_engine(url(course.gradebook))
+        self._course = course
+
+    @cached_property
+    def nbgrader_s(self) -> NbgraderGradebook:
+        """nbgrader's own object for the file."""
+        return _nbgrader_s(self._course, self._course.gradebook)
+
+    def forget(self) -> None:
+        """Has nbgrader's objects, if there are any, read again what was entered without them."""
+        if "nbgrader_s" in self.__dict__:
+            self.nbgrader_s.db.expire_all()
+
+    def complete(self) -> None:
+        """Has nbgrader add the tables that a file of an earlier version of it lacks."""
+        with self.engine.connect() as db:
+            there = set(db.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars())
+        if not there >= NBGRADER_S:
+            _ = self.nbgrader_s
+
+    def close(self) -> None:
+        """Closes it, and what nbgrader has opened."""
+        if "nbgrader_s" in self.__dict__:
+            self.nbgrader_s.close()
+        self.engine.dispose()
+
+
 @contextmanager
-def opened(course: Course) -> Iterator[NbgraderGradebook]:
-    """A course's nbgrader gradebook; a new one if there has never been one.
+def opened(course: Course) -> Iterator[Book]:
+    """A course's gradebook; a new one if there has never been one.
 
     Raises:
         CourseError: the file cannot be read or written, which can also be raised later, while it is open; or it is not the one that was
@@ -37,13 +81,18 @@ def opened(course: Course) -> Iterator[NbgraderGradebook]:
     try:
         see_that_it_is_the_same(course)
         _make(course)
-        with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
+        with _in_our_words(), closing(Book(course)) as book:
+            book.complete()
             yield book
     except DBAPIError as error:
         raise unusable(course, str(error.orig)) from error
     except sqlite3.Error as error:
         raise unusable(course, str(error)) from error
-    except InvalidEntry as error:  # nbgrader's word for the same
+    except ValueError as error:
+        from nbgrader.api import InvalidEntry
+
+        if not isinstance(error, InvalidEntry):  # nbgrader's word for the same
+            raise
         raise unusable(course, str(getattr(error.__context__, "orig", error))) from error
 
 
@@ -105,7 +154,10 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
+    from nbgrader.api import Gradebook as NbgraderGradebook
+
     own_programs_first()
+    sign_sessions()
     return NbgraderGradebook(url(file), course.course_id())
 
 

@@ -18,9 +18,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.orm import Session
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 LOG, _SIGNATURE = "transformer_labs_log", "transformer_labs_signature"
 
@@ -318,6 +321,8 @@ def _account() -> str:
 
 def sign_sessions() -> None:
     """Signs what this process changes through nbgrader's own objects, as formgrader does. May be called more than once."""
+    from sqlalchemy.orm import Session  # a third of all SQLAlchemy, and most commands use its tables only
+
     if not event.contains(Session, "before_flush", _before_flush):
         event.listen(Session, "before_flush", _before_flush)
         event.listen(Session, "after_flush", _after_flush)

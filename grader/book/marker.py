@@ -10,7 +10,7 @@ class Marker:
     """What the gradebook remembers of one graded submission.
 
     Attributes:
-        handed_in: fingerprint of the submission, see :func:`grader.grade.resume.fingerprint_of_submission`.
+        handed_in: fingerprint of the submission, see :func:`grader.receive.handed_in.fingerprint_of_submission`.
         lab: fingerprint of everything else that the grade depends on, see :func:`grader.grade.resume.fingerprint_of_lab`.
         notebook: SHA-256 of the graded notebook's file.
     """

@@ -70,7 +70,6 @@ class Merging(Database):
             removed_student = db.execute(delete(STUDENT).filter_by(id=old)).rowcount
             if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)
-        self._book.db.expire_all()
 
 
 def _join_people(db: Connection, old: str, new: str) -> None:

@@ -84,7 +84,6 @@ class People(Database):
                 ),
                 sections,
             )
-        self._book.db.expire_all()
 
     def remove_people(self, students: Iterable[str]) -> None:
         """Takes people off the roster. The gradebook forgets those of whom it has no submission."""
@@ -95,4 +94,3 @@ class People(Database):
             db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
             known = set(db.execute(select(STUDENT.c.id).where(STUDENT.c.id.in_(students))).scalars())
             teams.forget(db, [student for student in students if student not in known])
-        self._book.db.expire_all()

@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-from nbformat import NotebookNode
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+from typing import TYPE_CHECKING
 
 from grader.reference.lab import nbgrader_of
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = T
     Args:
         read: False for a submission that could not be read: it gets 0 points everywhere and nothing is left to grade.
     """
+    from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+
     of_cells, untouched, written = {}, set(), {}
     for cell in notebook.cells:
         name = nbgrader_of(cell).get("grade_id")

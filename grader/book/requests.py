@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from nbformat import NotebookNode
 from sqlalchemy import (
     Column,
     Connection,
@@ -29,6 +29,9 @@ from sqlalchemy.dialects.sqlite import insert
 
 from grader.errors import GraderError
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 MAX_REQUESTS = 30
 """The most requests that may be made about one submission."""

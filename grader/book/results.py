@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from nbgrader.api import Grade
 from sqlalchemy import Connection, Select, func, select
 
 from grader.book import requests, rules, statuses
@@ -235,6 +234,8 @@ class Results(Database):
         """(id of a lab, student) -> when it was handed in, the points, and the penalty. nbgrader's objects would take several
         queries for each.
         """
+        from nbgrader.api import Grade
+
         earned = (
             select(PAGE.c.assignment_id.label("id"), func.sum(Grade.score).label("score"))
             .join(Grade, Grade.notebook_id == PAGE.c.id)

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import NamedTuple
 
-from nbgrader.preprocessors import SaveCells
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
@@ -46,6 +45,8 @@ class Scores(Database):
         Raises:
             CourseError: cells were added or removed since submissions were graded, which nbgrader cannot handle.
         """
+        from nbgrader.preprocessors import SaveCells
+
         self._book.update_or_create_assignment(lab.name)
         names = {
             "notebook": lab.slug,
@@ -59,7 +60,7 @@ class Scores(Database):
                 f"{lab.name} has other cells than when its first submission was graded ({error}). Undo that, "
                 f"or move {self.course.gradebook} away to start a new gradebook and grade everything again."
             ) from None
-        self._book.db.expire_all()  # the step used a connection of its own
+        self._file.forget()  # the step used a connection of its own
 
     def write(self, lab: Lab, student: str, points: Points, marker: Marker) -> None:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
@@ -86,7 +87,6 @@ class Scores(Database):
             _enter_answers(db, page.id, points.written)
             self._join_team(db, lab, student, page.id)
             _remember(db, lab, student, page.submission, marker)
-        self._book.db.expire_all()
         self.note_now_and_then()
 
     @contextmanager
@@ -113,7 +113,6 @@ class Scores(Database):
             _leave_as_they_are(db, page, looked_at)
             _enter_answers(db, page, written)
             self._join_team(db, lab, student, page)
-        self._book.db.expire_all()
 
     def _join_team(self, db: Connection, lab: Lab, student: str, page: str) -> None:
         """What people have given for a team's work counts for this copy of it, too."""

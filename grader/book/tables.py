@@ -1,25 +1,110 @@
 """The tables of the gradebook: nbgrader's own, and those of ours in the same file, which nbgrader ignores.
 
+nbgrader's are written down here as it makes them (a test compares them with its own), because to import it takes a second of every command.
 Requests, statuses, rules, the log, and who reads which answer have their tables beside what is known about them.
 """
 
 from __future__ import annotations
 
-from nbgrader.api import (
-    Assignment,
-    BaseCell,
-    Comment,
-    Grade,
-    Notebook,
-    Student,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
-from sqlalchemy import JSON, Column, Engine, Float, Integer, MetaData, String, Table, inspect, text
+from uuid import uuid4
 
-STUDENT, ASSIGNMENT, SUBMISSION = Student.__table__, Assignment.__table__, SubmittedAssignment.__table__
-NOTEBOOK, PAGE, CELL = Notebook.__table__, SubmittedNotebook.__table__, BaseCell.__table__
-GRADE, COMMENT = Grade.__table__, Comment.__table__
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Engine,
+    Float,
+    Integer,
+    Interval,
+    MetaData,
+    String,
+    Table,
+    Text,
+    inspect,
+    text,
+)
+
+_NBGRADER = MetaData()
+
+
+def _id() -> Column:
+    return Column("id", String(32), primary_key=True, default=lambda: uuid4().hex)
+
+
+STUDENT = Table(
+    "student",
+    _NBGRADER,
+    Column("id", String(128), primary_key=True),
+    Column("first_name", String(128)),
+    Column("last_name", String(128)),
+    Column("email", String(128)),
+    Column("lms_user_id", String(128)),
+)
+ASSIGNMENT = Table(
+    "assignment",
+    _NBGRADER,
+    _id(),
+    Column("name", String(128), nullable=False),
+    Column("duedate", DateTime),
+    Column("course_id", String(128), nullable=False),
+)
+SUBMISSION = Table(
+    "submitted_assignment",
+    _NBGRADER,
+    _id(),
+    Column("assignment_id", String(32)),
+    Column("student_id", String(128)),
+    Column("timestamp", DateTime),
+    Column("extension", Interval),
+)
+NOTEBOOK = Table(
+    "notebook",
+    _NBGRADER,
+    _id(),
+    Column("name", String(128), nullable=False),
+    Column("assignment_id", String(32)),
+    Column("kernelspec", String(1024)),
+)
+PAGE = Table(
+    "submitted_notebook",
+    _NBGRADER,
+    _id(),
+    Column("assignment_id", String(32)),
+    Column("notebook_id", String(32)),
+    Column("flagged", Boolean, default=False),
+    Column("late_submission_penalty", Float(0)),
+)
+CELL = Table(
+    "base_cell",
+    _NBGRADER,
+    _id(),
+    Column("name", String(128), nullable=False),
+    Column("notebook_id", String(32), nullable=False),
+    Column("type", String(50)),
+)
+GRADE = Table(
+    "grade",
+    _NBGRADER,
+    _id(),
+    Column("notebook_id", String(32)),
+    Column("cell_id", String(32)),
+    Column("auto_score", Float),
+    Column("manual_score", Float),
+    Column("extra_credit", Float),
+    Column("needs_manual_grade", Boolean, nullable=False, default=True),
+)
+COMMENT = Table(
+    "comment",
+    _NBGRADER,
+    _id(),
+    Column("notebook_id", String(32)),
+    Column("cell_id", String(32)),
+    Column("auto_comment", Text),
+    Column("manual_comment", Text),
+)
+NBGRADER_S = {*_NBGRADER.tables, "course", "grade_cells", "solution_cells", "task_cells", "source_cell"}
+"""The names of all of nbgrader's tables."""
 NO_RESPONSE = "No response."
 """nbgrader's comment on a cell that is as it was handed out."""
 

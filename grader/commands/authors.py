@@ -74,8 +74,9 @@ def mutate(
       grader mutate 02 --exercise causal_mask
     """
 
-    from grader.author.mutate import EQUIVALENT, entries_for, keep_record
+    from grader.author.mutants_record import keep_record
     from grader.author.mutate import mutate as mutate_lab
+    from grader.author.survivors import EQUIVALENT, entries_for
     from grader.reference.lab import Lab
 
     course = Course.find()

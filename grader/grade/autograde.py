@@ -27,9 +27,10 @@ from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError, see_whether_it_was_ctrl_c
 from grader.files import SECRET, TIMESTAMP
 from grader.grade import pool
-from grader.grade.resume import Again, copies, digest_of, fingerprint_of_lab, sort_out
+from grader.grade.resume import Again, copies, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
 from grader.people.shared import together_in
+from grader.receive.handed_in import digest_of
 from grader.reference.lab import Lab
 from grader.run import machine
 from grader.run.notebook import PlainRunner, SandboxRunner

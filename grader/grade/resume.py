@@ -7,10 +7,7 @@ run continues with those.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import metadata
@@ -19,19 +16,17 @@ from pathlib import Path
 from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.book.marker import Marker
-from grader.files import MAX_BYTES, REASON_FILE, SECRET, TEAM, TIMESTAMP, find_notebook
+from grader.files import REASON_FILE
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
 from grader.people.shared import together_in
-from grader.receive.beside import NOT_TAKEN, files_beside
+from grader.receive.beside import NOT_TAKEN
+from grader.receive.handed_in import combined, digest, fingerprint_of_files, fingerprint_of_submission
 from grader.reference.follow import FollowThrough
 from grader.reference.lab import SETTINGS, Lab, runs_in_grading
 from grader.run.states import Runner
 
 _FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab on which no grade depends
 _ENGINE = ("grader.grade.work", "grader.run.notebook")  # everything in grading except entering the results
-_READ = MAX_BYTES + 1
-_LOOKED_AT = 50
-"""Of so many other files of a submission's folder the content counts; of the rest, the name."""
 
 
 class Again(Enum):
@@ -67,18 +62,10 @@ def _still_holds(lab: Lab, folder: Path, marker: Marker, fingerprint: str, again
     if again is Again.CHANGED and marker.lab != fingerprint:
         return False
     graded = lab.course.autograded / folder.parent.name / lab.name / lab.notebook_name
-    return _digest(graded) == marker.notebook and fingerprint_of_submission(lab, folder) == marker.handed_in
+    return digest(graded) == marker.notebook and fingerprint_of_submission(lab, folder) == marker.handed_in
 
 
 # ---------------------------------------------------------------------------------- fingerprints
-
-
-def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
-    """SHA-256 of everything that grading takes from a submission's folder: the notebook that it finds there, the files
-    beside it, and what the exchange says about it. For a file that cannot be read, the reason counts.
-    """
-    shared = (TEAM,) if (folder / TEAM).exists() else ()
-    return _fingerprint(lab, folder, (TIMESTAMP, SECRET, REASON_FILE, NOT_TAKEN, *shared))
 
 
 def copies(lab: Lab, folders: Sequence[Path]) -> tuple[list[Path], dict[Path, list[tuple[Path, str]]]]:
@@ -90,25 +77,11 @@ def copies(lab: Lab, folders: Sequence[Path]) -> tuple[list[Path], dict[Path, li
     for folder in folders:
         if together := together_in(folder):
             handed_in = fingerprint_of_submission(lab, folder)
-            key = together.work, _fingerprint(lab, folder, (REASON_FILE, NOT_TAKEN))
+            key = together.work, fingerprint_of_files(lab, folder, (REASON_FILE, NOT_TAKEN))
             if (one := first.setdefault(key, folder)) != folder:
                 found.setdefault(one, []).append((folder, handed_in))
     others = {folder for group in found.values() for folder, _ in group}
     return [folder for folder in folders if folder not in others], found
-
-
-def _fingerprint(lab: Lab, folder: Path, names: Sequence[str]) -> str:
-    """
-    Args:
-        names: the grader's own files in the folder that count.
-    """
-    path, notes = find_notebook(folder, lab.notebook_name)
-    link = str(folder.is_symlink() or folder.parent.is_symlink())
-    beside = (folder / name for name in names)
-    files = [(other.name, _digest(other)) for other in (path, *beside)]
-    others = [name for (name,), _ in files_beside(folder, path.name)]
-    files += [(name, _digest(folder / name)) for name in others[:_LOOKED_AT]]
-    return _combined([*files, ("others", repr(others)), ("link", link), ("notes", repr(notes))])
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
@@ -124,10 +97,10 @@ def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
         "code": version(modules_of(lab)),
         "share": repr(FollowThrough.share_of(lab.course)),
     }
-    return _combined(
+    return combined(
         [
-            *((f"release/{name}", _digest(path)) for name, path in sorted(release.items())),
-            *((f"source/{name}", _digest(path)) for name, path in sorted(_sources(lab).items())),
+            *((f"release/{name}", digest(path)) for name, path in sorted(release.items())),
+            *((f"source/{name}", digest(path)) for name, path in sorted(_sources(lab).items())),
             *sorted(texts.items()),
         ]
     )
@@ -171,26 +144,5 @@ def version(modules: tuple[str, ...]) -> str:
         path.read_text("utf-8") for path in inside.values()
     ]  # the sandbox starts them by path, not by import
     files = inside | reached([*modules, *(name for text in texts for name in imported(text))])
-    parts = [(name, _digest(path)) for name, path in sorted((files | data_of(files)).items())]
-    return f"{metadata.version('transformer-labs')}+{_combined(parts)[:12]}"
-
-
-def _combined(parts: Iterable[tuple[str, str]]) -> str:
-    return hashlib.sha256("\n".join(f"{name!r} {value}" for name, value in parts).encode()).hexdigest()
-
-
-def digest_of(data: bytes) -> str:
-    """The fingerprint of a file with this content."""
-    return f"{hashlib.sha256(data[:_READ]).hexdigest()} {len(data)}"
-
-
-def _digest(path: Path) -> str:
-    """SHA-256 of a file's first bytes (grading reads no more of a submission) and its size, or why it has no fingerprint."""
-    try:
-        kind = path.lstat().st_mode
-        if not stat.S_ISREG(kind):  # opening it might follow a link, or block for ever
-            return f"no file: {stat.S_IFMT(kind):o}"
-        with path.open("rb") as file:
-            return f"{hashlib.sha256(file.read(_READ)).hexdigest()} {os.fstat(file.fileno()).st_size}"
-    except OSError as error:
-        return f"unreadable: {error.errno}"
+    parts = [(name, digest(path)) for name, path in sorted((files | data_of(files)).items())]
+    return f"{metadata.version('transformer-labs')}+{combined(parts)[:12]}"

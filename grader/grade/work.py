@@ -23,9 +23,9 @@ from grader.errors import GraderError
 from grader.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.grade.judge import judge, remarkable
 from grader.grade.results import with_results
-from grader.grade.resume import fingerprint_of_submission
 from grader.grade.working import SecondRun, second_run, with_working
 from grader.receive.beside import in_folder
+from grader.receive.handed_in import fingerprint_of_submission
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.reference.follow import FollowThrough, Substitutions

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from grader.author.build import leaks, leaks_of_all
+from grader.author.secret_lines import leaks, leaks_of_all
 from grader.book.counting import Counted, tell
 from grader.course import Course, CourseError
 from grader.handout.colab import for_colab

@@ -27,7 +27,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from grader.author.build import leaks_of_all
+from grader.author.secret_lines import leaks_of_all
 from grader.course import CourseError
 from grader.handout.needed import files_for_learners
 from grader.reference.lab import Lab

@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 import course_utils
 from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
-from grader.author.build import leaks_of_all
+from grader.author.secret_lines import leaks_of_all
 from grader.course import Course, CourseError
 from grader.handout import lite, live
 from grader.handout.colab import address

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.files import (
     LATE,
     MAX_FILES,
+    MAX_PARSED,
     REASON_FILE,
     SECRET,
     TEAM,
@@ -26,11 +28,11 @@ from grader.files import (
     file_bytes,
     printable,
 )
-from grader.imports import PACKAGES
 from grader.people.students import MOODLE_NUMBER
-from grader.receive.read import PlainCell
-from grader.receive.rebuild import MAX_PARSED
 from grader.reference.lab import Lab
+
+if TYPE_CHECKING:
+    from grader.receive.read import PlainCell
 
 MAX_TAKEN = 8
 """The most Python files that run with one notebook."""
@@ -190,6 +192,8 @@ def _is(file: Path, read: Callable[[], bytes]) -> bool:
 
 
 def _why_not(lab: Lab, parts: tuple[str, ...], name: str) -> str:
+    from grader.imports import PACKAGES
+
     if parts[-1].lower().endswith(".ipynb"):
         return "another notebook is graded"
     if not name:

@@ -16,10 +16,10 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.names import odd_character, why_undefined
 from grader.course import Course
 from grader.errors import GraderError
-from grader.files import printable
+from grader.files import MAX_PARSED, printable
 from grader.receive.beside import Beside, files_beside, names, sort_out
 from grader.receive.read import PlainCell, read_submission
-from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
+from grader.receive.rebuild import MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
 from grader.reference.lab import (
     Lab,
     around_check,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader.files import printable
+from grader.files import MAX_PARSED, printable
 from grader.receive.pictures import Album, draw_anew
 from grader.receive.read import PlainCell
 from grader.reference.lab import (
@@ -32,9 +32,6 @@ from grader.reference.lab import (
     nbgrader_of,
 )
 
-MAX_PARSED = 20_000
-"""A cell with more characters than this is searched, but not parsed. The time and memory that Python's parser needs grow
-with the square of a dotted name's length: 200,000 characters of ``import a.a.a...`` took 10 GB."""
 MAX_PARSED_ALL = 400_000
 """The same limit for all cells of a submission together."""
 

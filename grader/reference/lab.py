@@ -1,4 +1,7 @@
-"""One lab as the instructor's side sees it: its source, its reference, its catalogue, its expected outcomes."""
+"""One lab as the instructor's side sees it: its source, its reference, its catalogue, its expected outcomes.
+
+What reads notebooks and tries exercises is imported where that is done: most commands know labs, and many need nothing of them but their names.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,24 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nbformat
-import numpy as np
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
-
-from course_utils import exercises
-from course_utils.checking.check import digest
-from course_utils.checking.exercise import Exercise, exercises_of
-from course_utils.checking.expected import Expected, Misconception
-from course_utils.checking.names import Cell
-from course_utils.checking.outcome import Outcome, try_exercise
-from course_utils.continue_here import GIVEN
-from course_utils.exercises import FILE_NAME as EXERCISES
-from course_utils.labs import LabInfo
-from course_utils.start_page import FILE_NAME as START_PAGE
 from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.core_path import mark, pieces
 from grader.course import Course, CourseError
 from grader.errors import place_of
-from grader.reference.built_parts import add_parts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from nbformat import NotebookNode
+
+    from course_utils.checking.exercise import Exercise
+    from course_utils.checking.expected import Expected
+    from course_utils.checking.names import Cell
+    from course_utils.checking.outcome import Outcome
+    from course_utils.labs import LabInfo
 
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
@@ -75,6 +72,8 @@ def nbgrader_of(cell: NotebookNode) -> dict[str, Any]:
 
 def copy_of(notebook: NotebookNode) -> NotebookNode:
     """A copy whose cells can be replaced and given other texts and outputs. Their metadata must not be changed: they are shared."""
+    from nbformat import NotebookNode
+
     copied = NotebookNode(notebook)
     copied.metadata = NotebookNode(notebook.metadata)
     copied.cells = [NotebookNode(cell) for cell in notebook.cells]
@@ -139,6 +138,8 @@ def around_check(
     Args:
         places: from :func:`places_of`.
     """
+    from course_utils.checking.names import Cell
+
     above: list[Cell] = []
     below: list[Cell] = []
     found = above
@@ -224,7 +225,10 @@ class Lab:
         Raises:
             CourseError: ``exercises.py`` is missing, cannot be imported, or has no exercise.
         """
-        file = self.folder / EXERCISES
+        from course_utils import exercises
+        from course_utils.checking.exercise import exercises_of
+
+        file = self.folder / exercises.FILE_NAME
         try:
             exercises.load(self.slug, file)
         except FileNotFoundError:
@@ -287,6 +291,8 @@ class Lab:
     @property
     def info(self) -> LabInfo:
         """What the map of the course shows."""
+        from course_utils.labs import LabInfo
+
         values = {name: self.settings[name] for name in _KINDS}
         names = tuple(exercise.name for exercise in self.exercises.values())
         waits = {
@@ -320,6 +326,8 @@ class Lab:
 
     def source(self) -> NotebookNode:
         """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+        from grader.reference.built_parts import add_parts
+
         notebook = self.as_written()
         seen: dict[str, int] = {}
         heading = ""
@@ -341,6 +349,11 @@ class Lab:
         """Adds the cell that brings back what a learner had, below the first text. It knows which cells it may run as a whole: the course's own
         that grading runs.
         """
+        from nbformat.v4 import new_code_cell
+
+        from course_utils.checking.check import digest
+        from course_utils.continue_here import GIVEN
+
         given = [
             digest(cell.source)
             for cell in notebook.cells
@@ -363,12 +376,16 @@ class Lab:
         """Writes into the release which labs are before and after it now, and changes nothing else of it. Returns whether that was another
         text, or false if the lab has not been built.
         """
+        import nbformat
+
         try:
             release = self.release()
         except CourseError:
             return False
         before = [cell.source for cell in release.cells]
-        for cell, old, new in zip((release.cells[0], release.cells[-1]), _LINKS, self._links(), strict=True):
+        for cell, old, new in zip(
+            (release.cells[0], release.cells[-1]), _lines_with_links(), self._links(), strict=True
+        ):
             cell.source = old.sub(lambda _, new=new: new, cell.source, count=1)
         changed = before != [cell.source for cell in release.cells]
         if changed:
@@ -377,6 +394,8 @@ class Lab:
 
     def _links(self) -> tuple[str, str]:
         """The line at the top and the line at the end."""
+        from course_utils.start_page import FILE_NAME as START_PAGE
+
         names = self.course.labs()
         place = names.index(self.name)
         back = _link_to(Lab(self.course, names[place - 1])) if place else None
@@ -395,6 +414,8 @@ class Lab:
         Raises:
             CourseError: it has not been built.
         """
+        import nbformat
+
         path = self.release_folder / self.notebook_name
         if not path.is_file():
             raise CourseError(f"{path} does not exist. Run `grader build {self.name}` first.")
@@ -452,6 +473,8 @@ class Lab:
         Raises:
             CourseError: it cannot be read.
         """
+        import numpy as np
+
         file = self.folder / HIDDEN
         try:
             return {name: np.array(values) for name, values in json.loads(file.read_text("utf-8")).items()}
@@ -462,10 +485,14 @@ class Lab:
 
     def outcomes(self, key: str, implementation: Any, seed: int) -> tuple[Outcome, ...]:
         """What an implementation of an exercise does on its cases at ``seed``."""
+        from course_utils.checking.outcome import try_exercise
+
         return tuple(try_exercise(self.exercises[key], key, implementation, seed))
 
     def expected(self, seed: int) -> dict[str, Expected]:
         """What the reference and the misconceptions produce at ``seed``, for every exercise."""
+        from course_utils.checking.expected import Expected, Misconception
+
         return {
             key: Expected(
                 inputs=tuple(case.runs(key, seed) for case in exercise.cases),
@@ -487,14 +514,20 @@ from course_utils.continue_here import continue_here
 continue_here("{slug}")"""
 """The cell that every lab has below its first text."""
 
-_LINKS = tuple(
-    re.compile(rf"^{begin}\(\.\./{re.escape(START_PAGE)}\).*$", re.MULTILINE)
-    for begin in (
-        r"\[The map of the course\]",
-        r"(?:Next: |This was the last lab\. ).*\[the map of the course\]",
+
+@cache
+def _lines_with_links() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """How the lines with links look in a release: the one at its top, and the one at its end."""
+    from course_utils.start_page import FILE_NAME as START_PAGE
+
+    top, end = (
+        re.compile(rf"^{begin}\(\.\./{re.escape(START_PAGE)}\).*$", re.MULTILINE)
+        for begin in (
+            r"\[The map of the course\]",
+            r"(?:Next: |This was the last lab\. ).*\[the map of the course\]",
+        )
     )
-)
-"""The lines with links in a release, at its top and at its end."""
+    return top, end
 
 
 def _link_to(lab: Lab) -> str:

@@ -13,7 +13,8 @@ import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 
-from grader.receive.rebuild import MAX_PARSED, names_defined
+from grader.files import MAX_PARSED
+from grader.receive.rebuild import names_defined
 
 SIZE, WINDOW = 12, 5
 """Tokens in a hash; hashes in a window. A line of NumPy is some ten to twenty tokens."""

@@ -25,9 +25,9 @@ from grader.book.results import Result
 from grader.files import find_notebook
 from grader.grade.autograde import submissions
 from grader.grade.results import FACTS, MAX_SOURCE
-from grader.grade.resume import fingerprint_of_submission
 from grader.people.shared import together_in
 from grader.receive.beside import in_folder
+from grader.receive.handed_in import fingerprint_of_submission
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.reference.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of

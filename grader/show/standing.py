@@ -12,8 +12,8 @@ from grader.book.gradebook import Gradebook
 from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
-from grader.grade.resume import fingerprint_of_submission
 from grader.people.roster import NotSure, Roster, in_section
+from grader.receive.handed_in import fingerprint_of_submission
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
 from grader.run.states import UNREADABLE

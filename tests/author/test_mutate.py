@@ -12,20 +12,12 @@ import pytest
 from project import LABS, turn_of
 
 from course_utils.checking.outcome import try_case
-from grader.author import mutate as trying
-from grader.author.mutate import (
-    ENOUGH,
-    EQUIVALENT,
-    FILE_NAME,
-    Report,
-    Survivor,
-    complaints,
-    entries_for,
-    keep_record,
-    mutate,
-    recorded,
-)
+from grader.author.each_mutant import _drawn_by, _mutants_of, each_mutant
+from grader.author.faults import SEEDS
+from grader.author.mutants_record import FILE_NAME, complaints, keep_record, recorded
+from grader.author.mutate import _Judge, mutate
 from grader.author.new import new_lab
+from grader.author.survivors import ENOUGH, EQUIVALENT, Report, Survivor, entries_for
 from grader.course import Course, CourseError
 from grader.reference.lab import Lab
 from grader.reference.mutants import LEFT, mutants
@@ -340,7 +332,7 @@ def test_the_figures_are_told_for_each_exercise():
 
 
 def test_mutants_that_never_end_or_kill_their_process_lose_points(lab, monkeypatch):
-    monkeypatch.setattr(trying, "_SILENT_SECONDS", 20)
+    monkeypatch.setattr("grader.author.each_mutant._SILENT_SECONDS", 20)
     loop = "twice_as_much, left = x, 1\n    while left > 0:\n        twice_as_much, left = np.multiply(x, 2), left - 1"
     edit(lab.folder / "00_tiny.py", "twice_as_much = np.multiply(x, 2)", loop)
     edit(lab.folder / "exercises.py", 'returns=("doubled",),', 'returns=("doubled",),\n    seconds=0.3,')
@@ -366,8 +358,8 @@ def test_a_mutant_that_never_ends_is_stopped_by_what_its_original_took(lab, monk
         limits.append(exercise.seconds)
         return try_case(exercise, *rest)
 
-    monkeypatch.setattr(trying, "try_case", noting)
-    judge = trying._Judge(lab, "double")
+    monkeypatch.setattr("grader.author.mutate.try_case", noting)
+    judge = _Judge(lab, "double")
     endless = "def double(x):\n    while True:\n        pass"
     begin = time.process_time()
     assert judge(endless, {}) is None
@@ -382,7 +374,7 @@ def test_a_mutant_that_never_ends_is_stopped_by_what_its_original_took(lab, monk
 
 def test_a_judge_that_cannot_be_made_is_an_error_and_no_mutant(lab):
     with pytest.raises(CourseError, match="the reference of double cannot be run"):
-        list(trying.each_mutant(lab, ["double"], 1, lambda *_: os._exit(1)))
+        list(each_mutant(lab, ["double"], 1, lambda *_: os._exit(1)))
 
 
 def test_the_case_that_was_wrong_at_one_seed_comes_first_at_the_next(lab, monkeypatch):
@@ -392,26 +384,26 @@ def test_the_case_that_was_wrong_at_one_seed_comes_first_at_the_next(lab, monkey
         tried.append((seed, exercise.cases.index(case)))
         return try_case(exercise, case, key, learner, seed)
 
-    judge = trying._Judge(lab, "double")
+    judge = _Judge(lab, "double")
     judge._limited_as("reference")
-    monkeypatch.setattr(trying, "try_case", noting)
+    monkeypatch.setattr("grader.author.mutate.try_case", noting)
     wrong_in_the_second = "def double(x):\n    return x * (2 if x.ndim == 1 else 3)"
     assert judge(wrong_in_the_second, {}) is None
-    first, *others = trying.SEEDS
+    first, *others = SEEDS
     assert tried == [(first, 0), (first, 1), *((seed, 1) for seed in others)]
 
 
 def test_a_smaller_sample_of_the_variants_mutants_is_a_part_of_a_larger_one(lab):
     few, more = (
-        [(of, mutant.source) for of, mutant, _ in trying._mutants_of(lab, "double", most)] for most in (1, 99)
+        [(of, mutant.source) for of, mutant, _ in _mutants_of(lab, "double", most)] for most in (1, 99)
     )
     assert set(few) < set(more) and len(few) == len({of for of, _ in more}) == 3
-    assert {of for of, *_ in trying._mutants_of(lab, "double")} == {"reference"}
+    assert {of for of, *_ in _mutants_of(lab, "double")} == {"reference"}
 
 
 def test_an_edited_line_draws_only_its_own_mutants_again(lab):
     def sample(text: str) -> list[tuple[str, str]]:
-        return [(each.old, each.new) for each in sorted(mutants(text), key=trying._drawn_by)]
+        return [(each.old, each.new) for each in sorted(mutants(text), key=_drawn_by)]
 
     text = "def f(x):\n    y = x[1:] + 1.5\n    z = y * 2\n    return y, z"
     before, after = sample(text), sample(text.replace("y * 2", "y * 3"))

@@ -20,9 +20,9 @@ from grader.book.gradebook import Gradebook
 from grader.book.readings import Readings
 from grader.by_hand.page import _handed_in, _template
 from grader.grade import autograde as grading
-from grader.grade.resume import fingerprint_of_submission
 from grader.handout.demo import solved
 from grader.receive.collect import NEW, REPLACED, UNCHANGED, collect
+from grader.receive.handed_in import fingerprint_of_submission
 from grader.reference.lab import Lab, is_solution
 from grader.run.notebook import SandboxRunner
 from grader.show.feedback import generate_feedback

@@ -106,7 +106,7 @@ def test_a_gradebook_is_made_without_the_environment_s_programs_on_the_path(tmp_
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert not shutil.which("alembic"), "this machine has one of its own"
     with gradebook_file.opened(course) as book:
-        assert book.students == []
+        assert book.nbgrader_s.students == []
 
 
 def test_nbgrader_s_own_commands_find_the_environment_s_programs_too(tmp_path):

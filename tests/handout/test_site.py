@@ -28,7 +28,7 @@ from test_browser import CHROMIUM, FLAGS
 
 from course_utils.widgets import predict
 from course_utils.widgets.stepper import AttentionStepper
-from grader.author.build import secret_lines
+from grader.author.secret_lines import secret_lines
 from grader.course import CourseError
 from grader.handout import colab, site
 from grader.handout.demo import solved

@@ -727,7 +727,7 @@ def test_two_courses_share_an_exchange_and_each_has_its_own_part_of_it(lab, inbo
     found, _ = openings(lab.course)
     assert {each.path for each in found if each.path.name == "inbound"} == {theirs}
     with gradebook_file.opened(lab.course) as book:
-        assert book.course_id == "nlp-2027"
+        assert book.nbgrader_s.course_id == "nlp-2027"
 
 
 @pytest.mark.slow

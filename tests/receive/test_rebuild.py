@@ -14,8 +14,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_metadata
 
+from grader.files import MAX_PARSED
 from grader.receive.read import read_submission
-from grader.receive.rebuild import MAX_PARSED, NEARBY, Rebuilt, names_defined, rebuild
+from grader.receive.rebuild import NEARBY, Rebuilt, names_defined, rebuild
 from grader.reference.lab import ADDED_TAG, SKIP_TAG
 
 

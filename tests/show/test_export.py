@@ -205,6 +205,15 @@ def test_the_report_and_the_roster_tell_the_four_apart(four):
     }
 
 
+def test_to_show_the_roster_loads_neither_nbgrader_nor_what_reads_notebooks_or_grades(four):
+    with Gradebook.open(four.course) as gradebook:
+        gradebook.enter_people([Person(name) for name in ("anna", "broken_31", "waits_32")])
+    heavy = ("course_utils", "nbformat", "nbgrader", "numpy", "sqlalchemy.orm", "traitlets")
+    code = f"import sys; from grader.cli import app; app(['roster'], standalone_mode=False); sys.exit(repr([name for name in {heavy} if name in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=four.course.root, capture_output=True, text=True)
+    assert "anna" in done.stdout and done.stderr == "[]\n"
+
+
 @pytest.mark.parametrize(("form", "lms"), [("canvas", "Canvas"), ("moodle", "Moodle")])
 def test_two_students_with_one_number_are_named_and_nothing_is_written(lab, tmp_path, form, lms):
     hand_in(lab.course, lab, "mallory_4711", lab.release())
