@@ -29,6 +29,8 @@ MANY_MISCONCEPTIONS = 3
 MOST = 0.5
 """Of the class: what so many have solved, whoever has not solved it should have."""
 NOBODY_BEGINS = 0.9
+STAYS = 2
+"""A misconception that was there in so many hand-ins before the last, and still is, does not go away by itself."""
 ENDED = {
     CRASHED: "crashed",
     TIMED_OUT: "timed out",
@@ -417,11 +419,11 @@ def _who_needs_help(
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points{of}")
         if len(recognised) >= MANY_MISCONCEPTIONS:
             reasons.append(f"{len(recognised)} misconceptions at once")
-        earlier = {text for texts in result.before for text in texts}
+        hand_ins = Counter(text for texts in result.before for text in set(texts))
         reasons += [
-            f"still there since an earlier hand-in: {titles.get(text, text)}"
+            f"still there after {hand_ins[text] + 1} hand-ins: {titles.get(text, text).rstrip('.')}"
             for text in recognised
-            if text in earlier
+            if hand_ins[text] >= STAYS
         ]
         if reasons:
             say = _to_begin_with(lab, names, result)

@@ -159,7 +159,7 @@ def summary(found: Analysis) -> list[str]:
     kept = max(found.misconceptions, key=lambda held: held.kept, default=None)
     if kept and kept.kept:
         lines.append(
-            f"The misconception that stays most often, in `{kept.exercise}`: {kept.title} Of {kept.before} who had it in an earlier hand-in, {kept.kept} still have it in the last."
+            f"The misconception that stays most often, in `{kept.exercise}`: {kept.title} {kept.kept} of the {kept.before} who had it in an earlier hand-in still {'have' if kept.kept > 1 else 'has'} it in the last."
         )
     if found.needs_help:
         if len(found.needs_help) > max(FIRST, MANY * len(found.results)):
