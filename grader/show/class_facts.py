@@ -161,6 +161,13 @@ class Analysis:
         name = self.names.get(student)
         return f"{name} ({student})" if name and name != student else student
 
+    def state(self, result: Result) -> str:
+        """How the run ended, or what an instructor has decided instead."""
+        stands = standing_of(result, True, result.marks)
+        if stands in (Standing.EXCUSED, Standing.ZERO):
+            return str(stands)
+        return result.marker.state if result.marker else ""
+
     def notes(self, result: Result) -> list[str]:
         """What there is to know about a submission."""
         anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
@@ -181,11 +188,6 @@ class Analysis:
     def graded(self) -> list[Result]:
         """Those that the figures are of, see :func:`of_figures`."""
         return of_figures(self.results)
-
-    @cached_property
-    def standings(self) -> Counter[Standing]:
-        """How many of those with a result stand in which way."""
-        return Counter(standing_of(result, True, result.marks) for result in self.results)
 
     @property
     def several(self) -> int:

@@ -221,14 +221,9 @@ def histogram(shares: Sequence[float]) -> str:
 
 def _counted(found: Analysis) -> Mapping[str, int]:
     """How many of those with a result are not simply graded, in words; everybody is counted once."""
-    graded = Counter(result.marker.state if result.marker else "graded elsewhere" for result in found.graded)
-    beside = Counter(
-        str(stands) for stands in found.standings.elements() if stands in (Standing.EXCUSED, Standing.ZERO)
+    return dict(
+        sorted(Counter(found.state(result) or "graded elsewhere" for result in found.results).items())
     )
-    ended = Counter(
-        result.marker.state for result in found.ended if not (result.marks.excused or result.marks.zeroed)
-    )
-    return dict(sorted((beside + ended + graded).items()))
 
 
 def _several_in_words(found: Analysis) -> str:
@@ -283,7 +278,7 @@ def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
         result.student,
         found.names.get(result.student, ""),
         found.sections.get(result.student, ""),
-        result.marker.state if result.marker else "",
+        found.state(result),
         result.submitted.isoformat(" ", "minutes") if result.submitted else "",
         "not known" if result.marked_late else hours,
         f"{result.penalty:g}" if result.penalty else "",

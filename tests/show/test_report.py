@@ -229,6 +229,7 @@ def test_whoever_is_excused_or_zeroed_by_decision_is_in_no_figure(lab, kind):
     assert found.exercises == without.exercises and found.shares == without.shares
     page = as_html(lab, found)
     assert "<dt>graded</dt><dd>12</dd>" in page and f"<dt>{kind}</dt><dd>1</dd>" in page
+    assert [row[3] for row in as_rows(lab, found) if row[0] == "t"] == [kind]
 
 
 def test_a_class_of_which_nothing_could_be_read_has_a_page_without_figures(lab):
