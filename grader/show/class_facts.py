@@ -105,7 +105,7 @@ class HeldMisconception:
 
     Attributes:
         students: those who have it in their last hand-in.
-        before: of those with several graded hand-ins, how many had it in one before the last.
+        before: of those with several graded hand-ins, how many had it in one before the last; whoever's last one was not seen as a whole, and does not show it, is left out.
         kept: how many of these still have it in the last one.
     """
 
@@ -372,6 +372,8 @@ def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconcepti
         for text in sorted(now):
             held.setdefault(text, []).append(result.student)
         earlier = {text for texts in result.before for text in texts}
+        if result.marker and result.marker.state in ENDED:
+            earlier &= now  # of the others, nobody knows whether they are still there
         before.update(earlier)
         kept.update(earlier & now)
     found = []

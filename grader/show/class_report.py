@@ -252,8 +252,15 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
         "of",
         *names.values(),
     ]
-    rows = [[*header, "misconceptions", "right given an earlier mistake", "notes"]]
-    rows += [_row(found, names, result) for result in found.results]
+    more = ["misconceptions", "right given an earlier mistake", "notes"]
+    rows = [[*header, *more, "may need help (1: first)", "why", "what to begin with"]]
+    help_ = {
+        one.student: [str(place), "; ".join(one.reasons), one.say]
+        for place, one in enumerate(found.needs_help, 1)
+    }
+    rows += [
+        [*_row(found, names, result), *help_.get(result.student, ["", "", ""])] for result in found.results
+    ]
     for students, state in (
         (found.ungraded, Standing.COLLECTED),
         (found.missing, Standing.NOT_HANDED_IN),
