@@ -21,7 +21,7 @@ PART = 0.27
 """Of the class, so many are the strongest, and so many the weakest."""
 HARDLY_ANYBODY = 0.1
 _ROUNDING = 0.005
-"""nbgrader keeps points as floats; whoever has all but this much of them has all."""
+"""nbgrader keeps points as floats; a person who has all but this much of them has all."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
 MANY_MISCONCEPTIONS = 3
 MOST = 0.5
-"""Of the class: what so many have solved, whoever has not solved it should have."""
+"""Of the class. What so many have solved should be expected of everybody."""
 NOBODY_BEGINS = 0.9
 STAYS = 2
 """A misconception that was there in so many hand-ins before the last, and still is, does not go away by itself."""
@@ -105,7 +105,7 @@ class HeldMisconception:
 
     Attributes:
         students: those who have it in their last hand-in.
-        before: of those with several graded hand-ins, how many had it in one before the last; whoever's last one was not seen as a whole, and does not show it, is left out.
+        before: of those with several graded hand-ins, how many had it in one before the last. People whose last one was not seen as a whole, and does not show it, are left out.
         kept: how many of these still have it in the last one.
     """
 
@@ -390,7 +390,7 @@ def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconcepti
 def _who_needs_help(
     lab: Lab, results: Sequence[Result], exercises: Sequence[ExerciseFacts]
 ) -> list[NeedsHelp]:
-    """Those about whom there is evidence, the one with the fewest points first; of equal ones, whoever tried the most. In a class that is not small, points are compared in what
+    """Those about whom there is evidence, the one with the fewest points first; of equal ones, those who tried the most. In a class that is not small, points are compared in what
     most have solved: that a hard exercise is not solved says nothing about a person.
     """
     expected = {each.cell for each in exercises if _solved_by_most(each)}
