@@ -20,8 +20,9 @@ from grader.book.statuses import by_student
 from grader.errors import GraderError
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
+from grader.run.states import GRADED
 from grader.show.check_statistics import FEW, PART
-from grader.show.class_facts import Analysis, analyse, given_in, names_of_cells, with_working
+from grader.show.class_facts import ENDED, Analysis, analyse, given_in, names_of_cells, with_working
 from grader.show.pages import (
     FIRST,
     default_page,
@@ -220,10 +221,13 @@ def histogram(shares: Sequence[float]) -> str:
 
 
 def _counted(found: Analysis) -> Mapping[str, int]:
-    """How many of those with a result are not simply graded, in words; everybody is counted once."""
-    return dict(
-        sorted(Counter(found.state(result) or "graded elsewhere" for result in found.results).items())
-    )
+    """How many of those with a result are not simply graded, in words that say which of these are among the graded."""
+    beside = {GRADED, *ENDED, Standing.EXCUSED, Standing.ZERO}
+    states = Counter(found.state(result) or "graded elsewhere" for result in found.results)
+    return {
+        state if state in beside else f"of the graded: {state}": count
+        for state, count in sorted(states.items())
+    }
 
 
 def _several_in_words(found: Analysis) -> str:

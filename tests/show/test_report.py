@@ -220,6 +220,11 @@ def test_what_was_not_seen_as_a_whole_is_in_no_figure_and_is_counted_by_itself(l
     assert f"the submission {ENDED[state]}" in {one.student: one.reasons for one in found.needs_help}["t"]
 
 
+def test_what_lacks_cells_is_graded_and_is_not_counted_as_somebody_else(lab):
+    page = as_html(lab, analyse(lab, [result(lab, "a", {}), result(lab, "b", {}, state="incomplete")], []))
+    assert "<dt>graded</dt><dd>2</dd>" in page and "<dt>of the graded: incomplete</dt><dd>1</dd>" in page
+
+
 @pytest.mark.parametrize("kind", [Kind.EXCUSED, Kind.ZERO])
 def test_whoever_is_excused_or_zeroed_by_decision_is_in_no_figure(lab, kind):
     class_ = a_class(lab)
