@@ -14,6 +14,7 @@ from grader.book.requests import REQUESTS
 from grader.book.tables import (
     ANSWERS,
     COMMENT,
+    EARLIER,
     EXTENSIONS,
     GRADE,
     MARKERS,
@@ -56,7 +57,8 @@ class Merging(Database):
             if extensions := [dict(row) | {"student": new} for row in db.execute(of_old).mappings()]:
                 db.execute(longer, extensions)
             db.execute(delete(EXTENSIONS).filter_by(student=old))
-            db.execute(update(MARKERS).filter_by(student=old).values(student=new))
+            for table in (MARKERS, EARLIER):
+                db.execute(update(table).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             known = {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[new])}
             for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts

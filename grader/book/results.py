@@ -17,7 +17,17 @@ from grader.book.marker import Marker
 from grader.book.requests import Request
 from grader.book.rules import Rules
 from grader.book.statuses import Marks
-from grader.book.tables import ASSIGNMENT, CELL, COMMENT, GRADE, MARKERS, NO_RESPONSE, PAGE, SUBMISSION
+from grader.book.tables import (
+    ASSIGNMENT,
+    CELL,
+    COMMENT,
+    EARLIER,
+    GRADE,
+    MARKERS,
+    NO_RESPONSE,
+    PAGE,
+    SUBMISSION,
+)
 from grader.reference.lab import Lab
 
 
@@ -38,6 +48,7 @@ class Result:
         requests: those about it, in the order of their numbers.
         marks: what an instructor has decided about it, beside points.
         counts: which cells' points count, by the rules of the term.
+        before: what was recognised in each hand-in that was graded before this one, the oldest first, as in the marker.
     """
 
     student: str
@@ -53,6 +64,7 @@ class Result:
     marked_late: str = ""
     marks: Marks = statuses.NONE
     counts: Counted = EVERYTHING
+    before: tuple[tuple[str, ...], ...] = ()
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -110,9 +122,11 @@ class Results(Database):
             among: only of these students; None: of everybody.
         """
         of_lab, marked = _of_lab(lab), select(MARKERS).where(MARKERS.c.assignment == lab.name)
+        replaced = select(EARLIER).where(EARLIER.c.assignment == lab.name).order_by(EARLIER.c.number)
         if among is not None:
             of_lab = of_lab.where(SUBMISSION.c.student_id.in_(among))
             marked = marked.where(MARKERS.c.student.in_(among))
+            replaced = replaced.where(EARLIER.c.student.in_(among))
         with self.engine.connect() as db:
             points = _points_in(db, of_lab)
             comments, untouched = _comments_in(db, of_lab)
@@ -122,6 +136,9 @@ class Results(Database):
             marks = statuses.by_student(statuses.statuses_in(db, lab.name, among))
             found = db.execute(of_lab).mappings().all()
             markers = {row["student"]: _marker(row) for row in db.execute(marked).mappings()}
+            before: dict[str, list[tuple[str, ...]]] = {}
+            for row in db.execute(replaced):
+                before.setdefault(row.student, []).append(tuple(row.recognised))
         counts = self.counted(lab)
         return sorted(
             (
@@ -139,6 +156,7 @@ class Results(Database):
                     marked_late(self.course.submitted / row["student"] / lab.name),
                     marks.get(row["student"], statuses.NONE),
                     counts,
+                    tuple(before.get(row["student"], ())),
                 )
                 for row in found
             ),

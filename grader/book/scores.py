@@ -23,6 +23,7 @@ from grader.book.tables import (
     ASSIGNMENT,
     CELL,
     COMMENT,
+    EARLIER,
     GRADE,
     MARKERS,
     NO_RESPONSE,
@@ -204,5 +205,9 @@ def _enter_answers(db: Connection, page: str, written: Mapping[str, str]) -> Non
 
 def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: Marker) -> None:
     key = {"student": student, "assignment": lab.name}
+    before = db.execute(select(MARKERS.c.handed_in, MARKERS.c.recognised).filter_by(**key)).first()
+    # the same work graded again is no other hand-in; without a fingerprint, nobody knows whether it is the same
+    if before and before.handed_in and marker.handed_in and before.handed_in != marker.handed_in:
+        db.execute(EARLIER.insert().values(**key, recognised=before.recognised))
     db.execute(delete(MARKERS).filter_by(**key))
     db.execute(MARKERS.insert().values(**key, submission_id=submission, **asdict(marker)))

@@ -125,6 +125,14 @@ MARKERS = Table(
     Column("given", JSON, nullable=False, server_default="[]"),
     Column("notes", JSON, nullable=False),
 )
+EARLIER = Table(  # what was recognised in hand-ins that were graded and that another one has replaced since, in their order
+    "transformer_labs_earlier",
+    MARKERS.metadata,
+    Column("number", Integer, primary_key=True),
+    Column("student", String(128), nullable=False),
+    Column("assignment", String(128), nullable=False, index=True),
+    Column("recognised", JSON, nullable=False),
+)
 EXTENSIONS = Table(  # nbgrader keeps extensions with submissions, so it needs a submission to store one
     "transformer_labs_extension",
     MARKERS.metadata,

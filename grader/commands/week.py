@@ -449,6 +449,7 @@ def report(
 
     page, table = write_report(Lab.load(Course.find(), lab), out, section)
     typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+    typer.echo(f"Beside it: {table.stem}-checks.csv and {table.stem}-misconceptions.csv")
 
 
 @app.command()

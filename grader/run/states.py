@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
 INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
 """What else a graded submission may be: some of its cells had to be restored, or nothing could be run."""
+CUT_SHORT = frozenset({TIMED_OUT, CRASHED, OUT_OF_MEMORY})
+"""Of a submission in one of these states, some cells were not run to their end."""
 
 STOPPED = "Stopped"
 """The name of the error that a cell shows that had to be stopped."""

@@ -382,7 +382,7 @@ def differences(
         entry = entries.get(numbers[student])
         if entry is None:
             left.setdefault("Canvas does not have them in this assignment", []).append(student)
-        elif student in waiting and stand[student] in (Standing.GRADED, Standing.UNREADABLE):
+        elif student in waiting and stand[student].seen:
             left.setdefault("They have answers that wait to be graded by hand", []).append(student)
         elif entry.excused:
             if after is not None:

@@ -1,13 +1,16 @@
-"""How a class did in a lab: exercise by exercise, which misconceptions it holds, and who needs help. Everything comes from the gradebook, so
-points given by hand count as well.
+"""How a class did in a lab: exercise by exercise, which misconceptions it holds and keeps, and who needs help. Everything comes from the gradebook, so
+points given by hand count as well. Figures are of those whose work was seen as a whole and who are not excused or zeroed by decision: a notebook that could not be read
+says nothing about a check.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from grader.book.requests import Request
 from grader.book.results import Result
@@ -16,14 +19,18 @@ from grader.grade.work import WORKING
 from grader.receive.refused import Refused
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT, UNREADABLE
+from grader.show.check_statistics import FEW, Statistics, statistics_of
 from grader.show.pages import percent
-from grader.show.standing import Standing, standings
+from grader.show.standing import Standing, standing_of, standings
 
-FEW = 8
-"""With fewer submissions than this, a correlation says nothing."""
 NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
 MANY_MISCONCEPTIONS = 3
+MOST = 0.5
+"""Of the class. What so many have solved should be expected of everybody."""
+NOBODY_BEGINS = 0.9
+STAYS = 2
+"""A misconception that was there in so many hand-ins before the last, and still is, does not go away by itself."""
 ENDED = {
     CRASHED: "crashed",
     TIMED_OUT: "timed out",
@@ -38,12 +45,8 @@ class ExerciseFacts:
     """How a class did in one exercise or written answer.
 
     Attributes:
-        solved: share of the submissions with full points for it; those that wait for a human to grade it are left out. None if
-            all wait.
-        mean: mean share of its points, of the same submissions: how easy it was.
-        not_begun: share of the submissions that left it as it was released.
-        discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
-            correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
+        figures: how hard it is, and how well it tells the strong from the weak; submissions that wait for a human to grade it are left out.
+        not_begun: share of the submissions that left it as it was released; None if there are none.
         waiting: number of submissions in which it is waiting for a human to grade it.
         given: number of submissions in which it is right given a mistake in an earlier exercise.
         working: number of submissions in which it is right with a working earlier exercise, which their own is not.
@@ -52,26 +55,66 @@ class ExerciseFacts:
     """
 
     name: str
+    cell: str
     points: float
-    solved: float | None
-    mean: float | None
-    not_begun: float
-    discrimination: float | None
+    figures: Statistics
+    not_begun: float | None
     waiting: int
     given: int
     working: int
     asked: int
     counts: str = ""
 
+    @property
+    def solved(self) -> float | None:
+        """Share of the submissions with full points for it. None if nobody has points for it yet."""
+        return self.figures.difficulty
+
+    @property
+    def mean(self) -> float | None:
+        """Mean share of its points, of the same submissions."""
+        return self.figures.mean
+
+    @property
+    def discrimination(self) -> float | None:
+        return self.figures.discrimination
+
+    @property
+    def to_look_at(self) -> list[str]:
+        """Sentences about what may be wrong with the check, its text or its place in the lab; none if nothing is."""
+        told, found = [], self.figures
+        if found.hardly_anybody:
+            told.append(
+                f"Hardly anybody solves `{self.name}`: {found.passed} of the {found.begun} who tried. Look at its text and its check first; if both are right, explain it again."
+            )
+        if found.backwards:
+            told.append(
+                f"Those who are best in the rest of the lab fail `{self.name}` more often than the weakest: {percent(found.strongest)} of the strongest solve it, "
+                f"and {percent(found.weakest)} of the weakest. Read a few solutions of the strongest: the check may refuse what is right."
+            )
+        if self.not_begun is not None and found.count >= FEW and self.not_begun >= NOBODY_BEGINS:
+            told.append(
+                f"Hardly anybody begins `{self.name}`: {percent(self.not_begun)} left it as it was handed out. It may come too late in the lab, or its text may not say what to do."
+            )
+        return told
+
 
 @dataclass(frozen=True)
 class HeldMisconception:
-    """A misconception, and who has it."""
+    """A misconception, and who has it.
+
+    Attributes:
+        students: those who have it in their last hand-in.
+        before: of those with several graded hand-ins, how many had it in one before the last. People whose last one was not seen as a whole, and does not show it, are left out.
+        kept: how many of these still have it in the last one.
+    """
 
     exercise: str
     title: str
     hint: str
     students: tuple[str, ...]
+    before: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True)
@@ -118,6 +161,13 @@ class Analysis:
         name = self.names.get(student)
         return f"{name} ({student})" if name and name != student else student
 
+    def state(self, result: Result) -> str:
+        """How the run ended, or what an instructor has decided instead."""
+        stands = standing_of(result, True, result.marks)
+        if stands in (Standing.EXCUSED, Standing.ZERO):
+            return str(stands)
+        return result.marker.state if result.marker else ""
+
     def notes(self, result: Result) -> list[str]:
         """What there is to know about a submission."""
         anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
@@ -134,10 +184,20 @@ class Analysis:
         """Those that could not be read, or did not run to their end: not all of their work was seen, so they are not among the *graded*."""
         return [result for result in self.results if result.marker and result.marker.state in ENDED]
 
+    @cached_property
+    def graded(self) -> list[Result]:
+        """Those that the figures are of, see :func:`of_figures`."""
+        return of_figures(self.results)
+
+    @property
+    def several(self) -> int:
+        """How many have several hand-ins that were graded."""
+        return sum(bool(result.before) for result in self.results)
+
     @property
     def shares(self) -> list[float]:
-        """Each submission's share of the points, see :func:`share_of`."""
-        return [share_of(result, self.points_of_cells) for result in self.results]
+        """The share of the points of each submission that the figures are of, see :func:`share_of`."""
+        return [share_of(result, self.points_of_cells) for result in self.graded]
 
 
 def analyse(
@@ -167,17 +227,21 @@ def analyse(
         marks: student -> what was decided about this student in the lab.
     """
     open_requests = tuple(each for each in requests if not each.decided)
+    asked = Counter(each.cell for each in open_requests)
+    figures = of_figures(results)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
+    rest = _Rest(lab.points_of_cells, figures)
+    exercises = tuple(
+        _exercise(cells[cell], cell, points, figures, rest.of(cell), asked[cell], results[0].counts.of(cell))
+        for cell, points in lab.points_of_cells.items()
+    )
     return Analysis(
         results[0].counts.total(lab.points_of_cells),
         lab.points_of_cells,
         tuple(results),
-        tuple(
-            _exercise(cells[cell], cell, points, results, sum(each.cell == cell for each in open_requests))
-            for cell, points in lab.points_of_cells.items()
-        ),
+        exercises,
         tuple(_misconceptions(lab, results)),
-        tuple(_who_needs_help(lab, cells, results)),
+        tuple(_who_needs_help(lab, results, exercises)),
         tuple(student for student, each in stand.items() if each is Standing.COLLECTED),
         tuple(student for student, each in stand.items() if each is Standing.NOT_HANDED_IN),
         deadline,
@@ -187,6 +251,11 @@ def analyse(
         sections or {},
         tuple(refused),
     )
+
+
+def of_figures(results: Iterable[Result]) -> list[Result]:
+    """The results that say something about the lab: of work that was seen as a whole, without those that an instructor has excused or zeroed."""
+    return [each for each in results if standing_of(each, True, each.marks) is Standing.GRADED]
 
 
 def share_of(result: Result, points: Mapping[str, float]) -> float:
@@ -230,77 +299,151 @@ def _follows(result: Result) -> list[tuple[str, str]]:
     return [(name, earlier) for name, _, earlier in parts]
 
 
-def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
-    given = [result for result in results if result.points.get(cell, 0.0) is not None]
-    earned = [result.points.get(cell) or 0.0 for result in given]
-    rest = [
-        result.earned - own * (cell not in result.counts.left_out)
-        for result, own in zip(given, earned, strict=True)
+class _Rest:
+    """What each earned in all exercises but one. What counts in no score, and what waits for somebody to read it in any submission, belongs to nobody's rest."""
+
+    def __init__(self, cells: Iterable[str], results: Sequence[Result]) -> None:
+        self._results = results
+        left_out = results[0].counts.left_out if results else frozenset()
+        self._counting = [
+            cell
+            for cell in cells
+            if cell not in left_out and all(result.points.get(cell, 0.0) is not None for result in results)
+        ]
+        self._earned = [sum(result.points.get(cell) or 0.0 for cell in self._counting) for result in results]
+
+    def of(self, cell: str) -> list[float]:
+        """The points of each submission in the exercises other than this one."""
+        if cell not in self._counting:
+            return self._earned
+        return [
+            earned - (result.points.get(cell) or 0.0)
+            for earned, result in zip(self._earned, self._results, strict=True)
+        ]
+
+
+def _exercise(
+    name: str,
+    cell: str,
+    points: float,
+    results: Sequence[Result],
+    rest: Sequence[float],
+    asked: int,
+    counts: str,
+) -> ExerciseFacts:
+    """How a class did in one exercise.
+
+    Args:
+        rest: the points of each in the rest of the lab.
+    """
+    given = [
+        (own, other, name not in result.untouched)
+        for result, other in zip(results, rest, strict=True)
+        if (own := result.points.get(cell, 0.0)) is not None
     ]
     return ExerciseFacts(
         name,
+        cell,
         points,
-        solved=_share(own >= points - 0.005 for own in earned) if given else None,
-        mean=(statistics.fmean(earned) / points if points else 0.0) if given else None,
-        not_begun=_share(name in result.untouched for result in results),
-        discrimination=_correlation(earned, rest),
+        statistics_of(
+            [own for own, *_ in given],
+            [other for _, other, _ in given],
+            points,
+            [begun for *_, begun in given],
+        ),
+        not_begun=statistics.fmean(name in result.untouched for result in results) if results else None,
         waiting=len(results) - len(given),
         given=sum(name in given_in(result) for result in results),
         working=sum(name in with_working(result) for result in results),
         asked=asked,
-        counts=results[0].counts.of(cell) if results else "",
+        counts=counts,
     )
-
-
-def _share(truths: Iterable[bool]) -> float:
-    return statistics.fmean(map(float, truths))
-
-
-def _correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    if len(xs) < FEW or len({round(x, 9) for x in xs}) == 1 or len({round(y, 9) for y in ys}) == 1:
-        return None
-    return statistics.correlation(xs, ys)
 
 
 def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconception]:
     known = {
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
-    held: dict[tuple[str, str], list[str]] = {}
+    held: dict[str, list[str]] = {}
+    before: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
     for result in results:
-        for text in result.marker.recognised if result.marker else ():
-            exercise, _, name = text.partition(": ")
-            held.setdefault((exercise, name), []).append(result.student)
+        now = set(result.marker.recognised if result.marker else ())
+        for text in sorted(now):
+            held.setdefault(text, []).append(result.student)
+        earlier = {text for texts in result.before for text in texts}
+        if result.marker and result.marker.state in ENDED:
+            earlier &= now  # of the others, nobody knows whether they are still there
+        before.update(earlier)
+        kept.update(earlier & now)
     found = []
-    for (exercise, name), who in held.items():
+    for text in held | dict.fromkeys(before):
+        exercise, _, name = text.partition(": ")
         entry = known.get((exercise, name))
+        title, hint = (entry.title, entry.hint) if entry else (name, "")
         found.append(
-            HeldMisconception(
-                exercise, entry.title if entry else name, entry.hint if entry else "", tuple(who)
-            )
+            HeldMisconception(exercise, title, hint, tuple(held.get(text, ())), before[text], kept[text])
         )
     return sorted(found, key=lambda each: (-len(each.students), each.exercise, each.title))
 
 
-def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result]) -> list[NeedsHelp]:
+def _who_needs_help(
+    lab: Lab, results: Sequence[Result], exercises: Sequence[ExerciseFacts]
+) -> list[NeedsHelp]:
+    """Those about whom there is evidence, the one with the fewest points first; of equal ones, those who tried the most. In a class that is not small, points are compared in what
+    most have solved: that a hard exercise is not solved says nothing about a person.
+    """
+    expected = {each.cell for each in exercises if _solved_by_most(each)}
+    names = {each.cell: each.name for each in exercises}
+    titles = {
+        f"{entry.exercise}: {entry.name}": entry.title
+        for entries in lab.misconceptions.values()
+        for entry in entries
+    }
     found = []
     for result in results:
-        reasons = []
-        if result.marker and result.marker.state in ENDED:
-            reasons.append(f"the submission {ENDED[result.marker.state]}")
-        at_stake = result.most(lab.points_of_cells)
-        if all(name in result.untouched for name in names.values()):
+        if result.marks.excused:
+            continue
+        waiting = result.waiting
+        at_stake = {
+            cell: points
+            for cell, points in result.counts.most(lab.points_of_cells).items()
+            if cell not in waiting
+        }
+        base = {cell: points for cell, points in at_stake.items() if cell in expected} or at_stake
+        share = _share_in(result, base)
+        recognised = result.marker.recognised if result.marker else ()
+        tried = [name for name in names.values() if name not in result.untouched]
+        ended = ENDED.get(result.marker.state) if result.marker else None
+        reasons = [f"the submission {ended}"] if ended else []
+        if not tried and not (result.marker and result.marker.state == UNREADABLE):
             reasons.append("nothing was attempted")
-        elif result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
-            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
-        count = len(result.marker.recognised) if result.marker else 0
-        if count >= MANY_MISCONCEPTIONS:
-            reasons.append(f"{count} misconceptions at once")
+        elif tried and not ended and share < NEEDS_HELP_BELOW:  # lateness alone is no reason to need help
+            of = "" if base == at_stake else " in what most of the class has solved"
+            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points{of}")
+        if len(recognised) >= MANY_MISCONCEPTIONS:
+            reasons.append(f"{len(recognised)} misconceptions at once")
+        hand_ins = Counter(text for texts in result.before for text in set(texts))
+        reasons += [
+            f"still there after {hand_ins[text] + 1} hand-ins: {titles.get(text, text).rstrip('.')}"
+            for text in recognised
+            if hand_ins[text] >= STAYS
+        ]
         if reasons:
-            found.append(
-                NeedsHelp(result.student, result.score, tuple(reasons), _to_begin_with(lab, names, result))
-            )
-    return sorted(found, key=lambda one: (one.score or 0.0, one.student))
+            say = _to_begin_with(lab, names, result)
+            rank = (share, not ended, -len(tried), result.student)
+            found.append((rank, NeedsHelp(result.student, result.score, tuple(reasons), say)))
+    return [one for _, one in sorted(found, key=lambda each: each[0])]
+
+
+def _solved_by_most(facts: ExerciseFacts) -> bool:
+    return facts.figures.count >= FEW and facts.solved is not None and facts.solved >= MOST
+
+
+def _share_in(result: Result, cells: Mapping[str, float]) -> float:
+    """A submission's share of the points of these cells, in which nothing waits; lateness does not count."""
+    most = sum(cells.values())
+    return sum(result.points.get(cell) or 0.0 for cell in cells) / most if most > 0 else 1.0
 
 
 def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:

@@ -5,6 +5,7 @@ become sentences, a page and a table.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -19,7 +20,9 @@ from grader.book.statuses import by_student
 from grader.errors import GraderError
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
-from grader.show.class_facts import FEW, Analysis, analyse, given_in, names_of_cells, with_working
+from grader.run.states import GRADED
+from grader.show.check_statistics import FEW, PART
+from grader.show.class_facts import ENDED, Analysis, analyse, given_in, names_of_cells, with_working
 from grader.show.pages import (
     FIRST,
     default_page,
@@ -32,9 +35,13 @@ from grader.show.pages import (
 )
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings
 
+MANY = 0.25
+"""If more than this part of the class may need help, that is about the lab."""
+
 
 def write_report(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
-    """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file next to it. Returns both paths.
+    """Writes ``grading/reports/<lab>.html`` (or ``page``) and three CSV files next to it: one of the students, whose path is returned with the page's, and two of the same name
+    with ``-checks`` and ``-misconceptions`` at its end.
 
     Args:
         section: only about the students of this one; the name of the page then ends in it.
@@ -74,7 +81,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         refused=refused(lab),
     )
     page = page or default_page(lab.course, lab.name, section)
-    (table,) = write_page(page, as_html(lab, found, section), as_rows(lab, found))
+    more = {"checks": rows_of_checks(found), "misconceptions": rows_of_misconceptions(found)}
+    table, *_ = write_page(page, as_html(lab, found, section), as_rows(lab, found), more)
     return page, table
 
 
@@ -102,14 +110,15 @@ def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
             *summary(found),
             *in_short(found.requests, lab.name, section),
         ],
-        median=statistics.median(shares),
-        mean=statistics.fmean(shares),
-        figure=histogram(shares),
-        states=_counted(
-            [result.marker.state if result.marker else "graded elsewhere" for result in found.results]
-        ),
+        median=statistics.median(shares) if shares else None,
+        mean=statistics.fmean(shares) if shares else None,
+        figure=histogram(shares) if shares else "",
+        states=_counted(found),
         title=title_of(lab, section),
+        several=_several_in_words(found),
+        look=[sentence for facts in found.exercises for sentence in facts.to_look_at],
         few=FEW,
+        part=PART,
         first=FIRST,
     )
 
@@ -118,15 +127,23 @@ def summary(found: Analysis) -> list[str]:
     """What to know if you read nothing else."""
     shares = found.shares
     good = sum(share >= 0.8 for share in shares)
-    lines = [
-        f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
-    ]
+    lines = []
+    if shares:
+        lines.append(
+            f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
+        )
+    if count := len(found.ended):
+        lines.append(
+            f"{count} submission{'s were' if count > 1 else ' was'} not seen as a whole, because {'they' if count > 1 else 'it'} could not be read, crashed, or ran out of time or memory: {'they are' if count > 1 else 'it is'} not among the graded, and not in these figures."
+        )
     counting = [facts for facts in found.exercises if not facts.counts]
     graded = [facts for facts in counting if facts.mean is not None and not facts.waiting]
     hard = min(graded, key=lambda facts: facts.mean, default=None)
     if hard and hard.mean < 0.8 and len(graded) > 1:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
-    if found.misconceptions:
+    if count := sum(bool(facts.to_look_at) for facts in found.exercises):
+        lines.append(f"{count} check{'s' if count > 1 else ''} to look at: see *Exercise by exercise*.")
+    if found.misconceptions and found.misconceptions[0].students:
         most = found.misconceptions[0]
         lines.append(
             f"The most common misconception ({len(most.students)}), in `{most.exercise}`: {most.title}"
@@ -140,7 +157,16 @@ def summary(found: Analysis) -> list[str]:
             lines.append(
                 f"{count} answer{'s' if count > 1 else ''} of {students} learner{'s' if students > 1 else ''}: {words}."
             )
+    kept = max(found.misconceptions, key=lambda held: held.kept, default=None)
+    if kept and kept.kept:
+        lines.append(
+            f"The misconception that stays most often, in `{kept.exercise}`: {kept.title} {kept.kept} of the {kept.before} who had it in an earlier hand-in still {'have' if kept.kept > 1 else 'has'} it in the last."
+        )
     if found.needs_help:
+        if len(found.needs_help) > max(FIRST, MANY * len(found.results)):
+            lines.append(
+                f"{len(found.needs_help)} of {len(found.results)} may need help. So many say more about the lab than about themselves: go over it with everybody, and talk to those at the top of the list."
+            )
         lines.append(whom_first([found.called(one.student) for one in found.needs_help]))
     if found.ungraded:
         lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
@@ -194,8 +220,25 @@ def histogram(shares: Sequence[float]) -> str:
     )
 
 
-def _counted(words: Sequence[str]) -> Mapping[str, int]:
-    return {word: words.count(word) for word in sorted(set(words))}
+def _counted(found: Analysis) -> Mapping[str, int]:
+    """How many of those with a result are not simply graded, in words that say which of these are among the graded."""
+    beside = {GRADED, *ENDED, Standing.EXCUSED, Standing.ZERO}
+    states = Counter(found.state(result) or "graded elsewhere" for result in found.results)
+    return {
+        state if state in beside else f"of the graded: {state}": count
+        for state, count in sorted(states.items())
+    }
+
+
+def _several_in_words(found: Analysis) -> str:
+    """Whether it is known who still has a misconception, and of how many people."""
+    if not found.several:
+        return "Nobody here has an earlier hand-in that was graded, too, so it is not known who had a misconception before and is rid of it."
+    people = f"{found.several} person has" if found.several == 1 else f"{found.several} people have"
+    return (
+        f"{people} several hand-ins that were graded. Still there: of those of them who had it in a hand-in before the last, how many have it in the last one. "
+        "What was handed in and not graded before the next hand-in came is not known."
+    )
 
 
 def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
@@ -213,8 +256,15 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
         "of",
         *names.values(),
     ]
-    rows = [[*header, "misconceptions", "right given an earlier mistake", "notes"]]
-    rows += [_row(found, names, result) for result in found.results]
+    more = ["misconceptions", "right given an earlier mistake", "notes"]
+    rows = [[*header, *more, "may need help (1: first)", "why", "what to begin with"]]
+    help_ = {
+        one.student: [str(place), "; ".join(one.reasons), one.say]
+        for place, one in enumerate(found.needs_help, 1)
+    }
+    rows += [
+        [*_row(found, names, result), *help_.get(result.student, ["", "", ""])] for result in found.results
+    ]
     for students, state in (
         (found.ungraded, Standing.COLLECTED),
         (found.missing, Standing.NOT_HANDED_IN),
@@ -239,7 +289,7 @@ def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
         result.student,
         found.names.get(result.student, ""),
         found.sections.get(result.student, ""),
-        result.marker.state if result.marker else "",
+        found.state(result),
         result.submitted.isoformat(" ", "minutes") if result.submitted else "",
         "not known" if result.marked_late else hours,
         f"{result.penalty:g}" if result.penalty else "",
@@ -250,3 +300,66 @@ def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
         "; ".join(follows),
         " ".join(found.notes(result)),
     ]
+
+
+def rows_of_checks(found: Analysis) -> list[list[str]]:
+    """A heading, and a row for each check and each answer that people read."""
+    rows = [
+        [
+            "exercise",
+            "points",
+            "counts",
+            "submissions",
+            "waiting",
+            "not begun (share)",
+            "solve it",
+            "difficulty (share that solves it)",
+            "mean (share of the points)",
+            "discrimination",
+            "why it is not defined",
+            "solve it of the strongest 27 %",
+            "solve it of the weakest 27 %",
+            "difference",
+            "right given an earlier mistake",
+            "right with a working earlier exercise",
+            "to look at",
+        ]
+    ]
+    for facts in found.exercises:
+        figures = facts.figures
+        groups = (figures.strongest, figures.weakest, figures.difference)
+        counts = [facts.given, facts.working]
+        rows.append(
+            [
+                facts.name,
+                f"{facts.points:g}",
+                facts.counts or "as all others",
+                str(figures.count),
+                str(facts.waiting),
+                _number(facts.not_begun),
+                str(figures.passed),
+                _number(figures.difficulty),
+                _number(figures.mean),
+                _number(figures.discrimination),
+                figures.undefined,
+                *map(_number, groups),
+                *map(str, counts),
+                " ".join(facts.to_look_at),
+            ]
+        )
+    return rows
+
+
+def rows_of_misconceptions(found: Analysis) -> list[list[str]]:
+    """A heading, and a row for each misconception, in the order of the page."""
+    rows = [
+        ["exercise", "misconception", "students", "had it in an earlier hand-in", "still have it in the last"]
+    ]
+    for held in found.misconceptions:
+        known = [str(held.before), str(held.kept)] if found.several else ["", ""]
+        rows.append([held.exercise, held.title, str(len(held.students)), *known])
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

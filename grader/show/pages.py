@@ -18,7 +18,7 @@ from grader.show.export import write_csv
 
 TALK_TO = 5
 """Of those who may need help, so many are named in the sentences at the top: more than anybody talks to in a week is no list to act on."""
-FIRST = 15
+FIRST = 10
 """Of a long list, so many rows are open; the rest is folded."""
 
 

@@ -1,7 +1,7 @@
 """Results without names, for research about the course: a row for each student, lab and exercise, and a data dictionary beside it.
 
 Students are numbers drawn anew for each export, so two exports cannot be put together by them. Left out is whatever a person wrote or is known by: ids, names,
-sections, comments, reasons, times.
+sections, comments, reasons, notes, times of day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from grader.book.statuses import by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.reference.lab import Lab
-from grader.show.class_facts import names_of_cells
+from grader.run.states import UNREADABLE
+from grader.show.check_statistics import passes
+from grader.show.class_facts import given_in, names_of_cells, with_working
 from grader.show.export import write_csv
 from grader.show.standing import Standing, collected, graded, standings
 
@@ -26,14 +28,18 @@ COLUMNS = {
     "student": "number of a student, drawn at random for this export alone; the same in all rows of a student",
     "lab": "folder name of the lab",
     "exercise": "name of the exercise, or of the written answer",
-    "standing": "how the student stands in the lab: not handed in; collected, not graded yet; graded; unreadable; excused; zero (both by an instructor's decision)",
+    "standing": "how the student stands in the lab: not handed in; collected, not graded yet; graded; unreadable; not run to the end; excused; zero (the last two by an instructor's decision)",
     "run": "how the run of the notebook ended: graded, incomplete (cells were missing), timed out, crashed, out of memory, unreadable; empty if there was none",
+    "hand-ins": "how many different hand-ins of the student were graded in the lab, with this one, which is the last; empty if nothing was graded",
     "points": "points for the exercise, before deductions, with those given by hand; empty if there are none (yet)",
     "of": "points that the exercise has",
-    "begun": "1 if the exercise's cell is not as it was handed out, 0 if it is; empty if nothing was graded",
+    "passed": "outcome of the check: 1 if all points of the exercise were earned, else 0; empty if there are no points (yet), or nothing could be read",
+    "begun": "1 if the exercise's cell is not as it was handed out, 0 if it is; empty if nothing was graded, or nothing could be read",
     "misconceptions": "names of the misconceptions that were recognised in the exercise, separated by blanks; they are explained in the lab's misconceptions.py",
+    "misconceptions before": "the same, of the hand-ins that were graded before the last one",
     "given": "1 if the exercise is right given a mistake in an earlier one, else 0; empty if nothing was graded",
-    "days late": "days after the student's own deadline, rounded up; 0 if in time; empty if nothing was graded",
+    "working": "1 if the exercise is right with a working earlier one in the place of the student's, else 0; empty if nothing was graded",
+    "days late": "days after the student's own deadline, rounded up; 0 if in time; empty if nothing was graded, or it is not known",
 }
 """Column -> what the data dictionary says of it."""
 
@@ -86,24 +92,32 @@ def _new(taken: Collection[str]) -> str:
 def _exercises(lab: Lab, stands: Standing, result: Result | None) -> list[tuple[str, ...]]:
     """The columns from ``exercise`` on, for each graded cell of the lab."""
     rows = []
-    recognised = _by_exercise(result.marker.recognised if result and result.marker else ())
-    given = _by_exercise(result.marker.given if result and result.marker else ())
+    if result is None:
+        return [
+            (name, str(stands), "", "", "", f"{lab.points_of_cells[cell]:g}", *[""] * 7)
+            for cell, name in names_of_cells(lab).items()
+        ]
+    state = result.marker.state if result.marker else ""
+    recognised = _by_exercise(result.marker.recognised if result.marker else ())
+    before = _by_exercise(sorted({text for texts in result.before for text in texts}))
+    given, working = given_in(result), with_working(result)
     for cell, name in names_of_cells(lab).items():
-        of = f"{lab.points_of_cells[cell]:g}"
-        if result is None:
-            rows.append((name, str(stands), "", "", of, "", "", "", ""))
-            continue
-        points = result.points.get(cell)
+        of, points = lab.points_of_cells[cell], result.points.get(cell)
+        unread = state == UNREADABLE
         rows.append(
             (
                 name,
                 str(stands),
-                result.marker.state if result.marker else "",
+                state,
+                str(len(result.before) + 1),
                 "" if points is None else f"{points:g}",
-                of,
-                str(int(name not in result.untouched)),
+                f"{of:g}",
+                "" if points is None or unread else str(int(passes(points, of))),
+                "" if unread else str(int(name not in result.untouched)),
                 " ".join(recognised.get(name, ())),
+                " ".join(before.get(name, ())),
                 str(int(name in given)),
+                str(int(name in working)),
                 "" if result.marked_late else str(math.ceil(result.late / timedelta(days=1))),
             )
         )

@@ -16,25 +16,32 @@ from grader.people.roster import NotSure, Roster, in_section
 from grader.receive.handed_in import fingerprint_of_submission
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
-from grader.run.states import UNREADABLE
+from grader.run.states import CUT_SHORT, UNREADABLE
 
 
 class Standing(StrEnum):
-    """How somebody stands in a lab. What is unreadable has been graded, with 0 points unless a person gives some. *Excused* and *zero* are what an
-    instructor has decided, whatever was handed in: no score, and a score of 0.
+    """How somebody stands in a lab. *Graded* are only those of whose work everything was seen. What is unreadable has a score, too: 0 points unless a
+    person gives some; and so has what did not run to its end, because it crashed, or ran out of time or memory. *Excused* and *zero* are what an instructor
+    has decided, whatever was handed in: no score, and a score of 0.
     """
 
     NOT_HANDED_IN = "not handed in"
     COLLECTED = "collected, not graded yet"
     GRADED = "graded"
     UNREADABLE = UNREADABLE
+    CUT_SHORT = "not run to the end"
     EXCUSED = "excused"
     ZERO = "zero"
 
     @property
     def has_score(self) -> bool:
         """Whether there is a score, be it 0."""
-        return self in (Standing.GRADED, Standing.UNREADABLE, Standing.ZERO)
+        return self.seen or self is Standing.ZERO
+
+    @property
+    def seen(self) -> bool:
+        """Whether the score is of what was handed in."""
+        return self in (Standing.GRADED, Standing.UNREADABLE, Standing.CUT_SHORT)
 
 
 def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> Standing:
@@ -51,7 +58,10 @@ def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> 
         return Standing.COLLECTED if collected else Standing.NOT_HANDED_IN
     if result.marker is None and not any(points is not None for points in result.points.values()):
         return Standing.COLLECTED  # nbgrader enters a submission before it grades it
-    return Standing.UNREADABLE if result.marker and result.marker.state == UNREADABLE else Standing.GRADED
+    state = result.marker.state if result.marker else ""
+    if state == UNREADABLE:
+        return Standing.UNREADABLE
+    return Standing.CUT_SHORT if state in CUT_SHORT else Standing.GRADED
 
 
 def collected(lab: Lab) -> frozenset[str]:
@@ -62,7 +72,7 @@ def collected(lab: Lab) -> frozenset[str]:
 
 
 def graded(results: Iterable[Result]) -> list[Result]:
-    """The results that have been graded, whatever was decided about them; what is unreadable counts, too."""
+    """The results that have been graded, whatever was decided about them and however the run ended: all that may have a score."""
     return [result for result in results if standing_of(result, True) is not Standing.COLLECTED]
 
 
@@ -189,7 +199,7 @@ def _state(standing: Standing, score: float, anew: bool) -> str:
         return {Standing.COLLECTED: "collected", Standing.EXCUSED: "excused"}.get(standing, "")
     notes = [
         *(["zero"] if standing is Standing.ZERO else []),
-        *(["unreadable"] if standing is Standing.UNREADABLE else []),
+        *([str(standing)] if standing in (Standing.UNREADABLE, Standing.CUT_SHORT) else []),
         *(["handed in anew"] if anew else []),
     ]
     return f"{score:g} ({', '.join(notes)})" if notes else f"{score:g}"

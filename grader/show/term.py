@@ -1,7 +1,7 @@
 """All labs of a term on one page: how each went, where each student is heading, and which misconceptions stay.
 
-The gradebook has the last version of each submission only, and nothing that is handed in says which hints were read. So a misconception is followed from lab to lab, where the same one
-(the same title) can be recognised again, and not from one version of a submission to the next.
+Nothing that is handed in says which hints were read. A misconception is followed from lab to lab here, where the same one (the same title) can be recognised again;
+from one version of a submission to the next, the page about a lab follows it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_facts import ENDED, NEEDS_HELP_BELOW, share_of
+from grader.show.class_facts import NEEDS_HELP_BELOW, share_of
 from grader.show.pages import FIRST, default_page, in_short, percent, title_of, whom_first, write_page
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
 
@@ -274,8 +274,8 @@ def analyse(
         for student in everybody
     ]
     facts = [
-        _lab_facts(lab, found, place, students, shares[lab.name], (anew or {}).get(lab.name, 0))
-        for place, (lab, found) in enumerate(results)
+        _lab_facts(lab, place, students, shares[lab.name], (anew or {}).get(lab.name, 0))
+        for place, (lab, _) in enumerate(results)
     ]
     return Term(
         tuple(facts),
@@ -297,7 +297,6 @@ def _shares(lab: Lab, results: Iterable[Result], decided: Mapping[str, Marks]) -
 
 def _lab_facts(
     lab: Lab,
-    results: Iterable[Result],
     place: int,
     students: Sequence[StudentFacts],
     shares: Mapping[str, float],
@@ -308,21 +307,17 @@ def _lab_facts(
     Args:
         place: of the lab among all labs.
     """
-    graded_here = {each.student for each in students if each.states[place] is Standing.GRADED}
-    ended = sum(
-        bool(one.marker) and one.marker.state in ENDED and one.student in graded_here for one in results
-    )
     return LabFacts(
         lab.name,
         title_of(lab),
-        sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students) - ended,
+        sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students),
         sum(each.waiting[place] for each in students),
         sum(each.expected and each.states[place] is Standing.NOT_HANDED_IN for each in students),
         statistics.fmean(shares.values()) if shares else None,
         anew,
         sum(each.states[place] is Standing.UNREADABLE for each in students),
         sum(each.states[place] is Standing.EXCUSED for each in students),
-        ended,
+        sum(each.states[place] is Standing.CUT_SHORT for each in students),
     )
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from accessible import needs_axe, violations
-from classroom import START
+from classroom import ATTENTION, START
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import Browser, sync_playwright
 from test_browser import CHROMIUM, FLAGS, MADE_WIDGETS
@@ -130,7 +130,8 @@ def result(lab: Lab, student: str, share: float, *held: str) -> Result:
     points = {cell: points * share for cell, points in lab.points_of_cells.items()}
     marker = Marker("", "", "", "graded", sum(points.values()), lab.points, 0, held, ("It was cut off.",))
     untouched = frozenset({next(iter(lab.exercises.values())).name})
-    return Result(student, points, untouched, None, timedelta(hours=3 * share), 0.0, marker)
+    late = timedelta(hours=3 * share)
+    return Result(student, points, untouched, None, late, 0.0, marker, before=(held,) if held else ())
 
 
 def classroom(lab: Lab) -> list[Result]:
@@ -142,8 +143,11 @@ def classroom(lab: Lab) -> list[Result]:
 
 
 def class_page(labs: dict[str, Lab]) -> str:
-    lab = labs[START]
-    return class_report.as_html(lab, class_report.analyse(lab, classroom(lab), ["not there"]))
+    """Of a class in which nobody begins the first exercise."""
+    lab = labs[ATTENTION]
+    found = class_report.analyse(lab, classroom(lab), ["not there"])
+    assert found.several and any(facts.to_look_at for facts in found.exercises)
+    return class_report.as_html(lab, found)
 
 
 def term_page(labs: dict[str, Lab]) -> str:

@@ -20,10 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.plugins import CsvExportPlugin
 from project import LABS, ROOT
+from sqlalchemy import update
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import decide
+from grader.book.tables import MARKERS
 from grader.cli import app
 from grader.errors import GraderError
 from grader.files import LATE, TIMESTAMP
@@ -36,10 +38,12 @@ from grader.people.roster import Person
 from grader.people.students import MOODLE_NUMBER, number_in_id
 from grader.receive.collect import NEW, collect
 from grader.reference.lab import Lab
+from grader.run.states import CUT_SHORT
 from grader.show.class_report import write_report
 from grader.show.export import export, inert, write_feedback_zip
 from grader.show.feedback import generate_feedback
 from grader.show.standing import standing
+from grader.show.term import write_term
 
 
 @pytest.fixture
@@ -147,6 +151,30 @@ def test_in_the_csv_file_each_stands_as_they_stand_and_what_is_not_graded_has_no
         "nothing_33": ("not handed in", "0.0", "0.0"),
         "waits_32": ("collected, not graded yet", "", ""),
     }
+
+
+def test_what_did_not_run_to_the_end_keeps_its_score_and_is_called_graded_nowhere(four, tmp_path):
+    who, told = "lovelace_4711", "not run to the end"
+    with Gradebook.open(four.course) as gradebook:
+        gradebook.enter_people([Person(who)])
+    for state in sorted(CUT_SHORT):
+        with Gradebook.open(four.course) as gradebook, gradebook.transaction() as db:
+            db.execute(update(MARKERS).filter_by(student=who).values(state=state))
+        export(four.course, [], "csv", tmp_path / "all.csv")
+        rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "all.csv").open())}
+        assert (rows[who]["state"], rows[who]["score"]) == (told, "5.0")
+        export(four.course, [START], "moodle", tmp_path / "moodle.csv")
+        rows = {row["Identifier"]: row for row in csv.DictReader((tmp_path / "moodle.csv").open())}
+        assert (rows["Participant 4711"]["Status"], rows["Participant 4711"]["Grade"]) == (told, "5.00")
+        page, table = write_report(four)
+        assert "<dt>graded</dt><dd>2</dd>" in page.read_text()
+        assert {row["student"]: row["state"] for row in csv.DictReader(table.open())}[who] == state
+        page, students, _ = write_term(four.course)
+        text = page.read_text()
+        assert 'data-of="graded">2</td>' in text and f'data-of="{told}">1</td>' in text
+        rows = {row["student"]: row for row in csv.DictReader(students.open())}
+        assert rows[who][f"{START} (state)"] == told
+        assert {row[0]: row[-1] for row in standing(four.course)[0][1:]}[who] == f"5 ({told})"
 
 
 def test_work_of_a_lab_that_was_never_graded_is_in_the_csv_file(tmp_path):

@@ -19,14 +19,25 @@ from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.book.requests import Request
 from grader.book.results import Result
+from grader.book.statuses import Kind, Marks, Status
 from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError
 from grader.grade import autograde as grading
+from grader.handout.demo import hand_in, solved
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.show.class_facts import analyse
-from grader.show.class_report import as_html, as_rows, histogram, in_words, summary, write_report
+from grader.show.class_facts import ENDED, analyse
+from grader.show.class_report import (
+    as_html,
+    as_rows,
+    histogram,
+    in_words,
+    rows_of_checks,
+    rows_of_misconceptions,
+    summary,
+    write_report,
+)
 from grader.show.pages import FIRST, lateness, write_page
 
 
@@ -76,6 +87,8 @@ def test_shares_of_each_exercise_are_those_of_the_class(lab):
     assert (facts[first].solved, facts[first].mean, facts[first].not_begun) == (0.5, 0.625, 0.25)
     assert (facts[second].solved, facts[second].mean, facts[second].not_begun) == (0.0, 0.125, 0.75)
     assert all(one.discrimination is None for one in facts.values())  # four submissions say nothing
+    page = as_html(lab, analyse(lab, class_, []))
+    assert "cannot be said of fewer than 8 submissions" in page and "discrimination" not in page
 
 
 def test_discrimination_is_the_correlation_with_the_rest_of_the_lab(lab):
@@ -191,6 +204,167 @@ def test_lateness_in_words():
     assert lateness(timedelta(minutes=20)) == "less than an hour"
     assert lateness(timedelta(hours=5)) == "5.0 hours"
     assert lateness(timedelta(days=3)) == "3.0 days"
+
+
+@pytest.mark.parametrize("state", sorted(ENDED))
+def test_what_was_not_seen_as_a_whole_is_in_no_figure_and_is_counted_by_itself(lab, state):
+    class_ = a_class(lab)
+    also = result(lab, "t", dict.fromkeys(exercises(lab)[:3], 1.0), state=state)
+    found, without = analyse(lab, [*class_, also], []), analyse(lab, class_, [])
+    assert found.exercises == without.exercises and found.shares == without.shares
+    page = as_html(lab, found)
+    assert "What 12 submissions show" in page and "12 scores" in page and " of 12 earned at least" in page
+    assert "<dt>graded</dt><dd>12</dd>" in page and f"<dt>{state}</dt><dd>1</dd>" in page
+    assert "1 submission was not seen as a whole" in page
+    assert [row[3] for row in as_rows(lab, found) if row[0] == "t"] == [state]
+    assert f"the submission {ENDED[state]}" in {one.student: one.reasons for one in found.needs_help}["t"]
+
+
+def test_what_lacks_cells_is_graded_and_is_not_counted_as_somebody_else(lab):
+    page = as_html(lab, analyse(lab, [result(lab, "a", {}), result(lab, "b", {}, state="incomplete")], []))
+    assert "<dt>graded</dt><dd>2</dd>" in page and "<dt>of the graded: incomplete</dt><dd>1</dd>" in page
+
+
+@pytest.mark.parametrize("kind", [Kind.EXCUSED, Kind.ZERO])
+def test_whoever_is_excused_or_zeroed_by_decision_is_in_no_figure(lab, kind):
+    class_ = a_class(lab)
+    marks = Marks((Status("t", lab.name, kind, "", "so"),))
+    also = replace(result(lab, "t", {}), marks=marks)
+    found, without = analyse(lab, [*class_, also], [], marks={"t": marks}), analyse(lab, class_, [])
+    assert found.exercises == without.exercises and found.shares == without.shares
+    page = as_html(lab, found)
+    assert "<dt>graded</dt><dd>12</dd>" in page and f"<dt>{kind}</dt><dd>1</dd>" in page
+    assert [row[3] for row in as_rows(lab, found) if row[0] == "t"] == [kind]
+
+
+def test_a_class_of_which_nothing_could_be_read_has_a_page_without_figures(lab):
+    class_ = [result(lab, f"s{n}", {}, state="unreadable", untouched=exercises(lab)) for n in range(9)]
+    found = analyse(lab, class_, [])
+    page = as_html(lab, found)
+    assert "None of the work was seen as a whole, so there are no figures." in page
+    assert "<dt>graded</dt><dd>0</dd>" in page and "<dt>median</dt>" not in page
+    # nobody knows whether they began
+    assert {one.reasons for one in found.needs_help} == {("the submission could not be read",)}
+    assert {row[7] for row in rows_of_checks(found)[1:]} == {""}
+
+
+def test_checks_to_look_at_are_named_with_figures_and_the_others_are_not(lab):
+    names = exercises(lab)
+    hard, odd, last = names[1], names[2], names[-1]
+    class_ = []
+    for number in range(20):
+        shares = dict.fromkeys(names[: 2 + number % 6], 1.0) | {hard: float(number == 19), last: 0.0}
+        shares[odd] = float(number % 6 == 0)
+        class_.append(result(lab, f"s{number:02}", shares, untouched=[last]))
+    found = analyse(lab, class_, [])
+    told = {facts.name: " ".join(facts.to_look_at) for facts in found.exercises}
+    assert "Hardly anybody solves" in told[hard] and "1 of the 20 who tried" in told[hard]
+    assert "fail `" + odd in told[odd] and "0 % of the strongest solve it" in told[odd]
+    assert told[last].startswith("Hardly anybody begins") and "100 % left it" in told[last]
+    assert not any(told[name] for name in names if name not in (hard, odd, last))
+    page = as_html(lab, found)
+    assert page.count("<li>Hardly anybody") == 2 and "3 checks to look at" in page
+    heading, *rows = rows_of_checks(found)
+    table = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
+    assert table[hard]["difficulty (share that solves it)"] == "0.050" and table[hard]["solve it"] == "1"
+    assert table[last]["discrimination"] == ""
+    assert table[last]["why it is not defined"] == "all have the same points for it"
+    assert float(table[odd]["discrimination"]) < 0 and float(table[odd]["difference"]) < 0
+
+
+def test_answers_that_wait_for_a_reader_are_in_nobody_s_rest(lab):
+    cell, other = list(lab.points_of_cells)[:2]
+    class_ = a_class(lab)
+    half_read = [
+        replace(each, points={**each.points, cell: None if place % 2 else 100.0})
+        for place, each in enumerate(class_)
+    ]
+    none_read = [replace(each, points={**each.points, cell: None}) for each in class_]
+    figures = [
+        {facts.cell: facts.figures for facts in analyse(lab, each, []).exercises}[other]
+        for each in (half_read, none_read)
+    ]
+    assert figures[0] == figures[1]
+
+
+def test_what_hardly_anybody_solves_is_no_evidence_about_a_person(lab):
+    names = exercises(lab)
+    few = names[: len(names) // 3]
+    class_ = [result(lab, f"s{number:02}", dict.fromkeys(few, 1.0)) for number in range(18)]
+    class_.append(result(lab, "weak", {}))
+    found = analyse(lab, class_, [])
+    assert [one.student for one in found.needs_help] == ["weak"]
+    assert found.needs_help[0].reasons == (
+        "less than 50 % of the points in what most of the class has solved",
+    )
+
+
+def test_of_equal_points_whoever_tried_the_most_comes_first_and_lateness_moves_nobody(lab):
+    names = exercises(lab)
+    class_ = [
+        result(lab, "a-blank", {}, untouched=names),
+        result(lab, "b-some", {}, untouched=names[2:]),
+        result(lab, "c-all", {}),
+        replace(result(lab, "d-late", {names[0]: 0.5}), penalty=9.0),
+        result(lab, "e-unread", {}, untouched=names, state="unreadable"),
+    ]
+    order = [one.student for one in analyse(lab, class_, []).needs_help]
+    assert order == ["e-unread", "c-all", "b-some", "a-blank", "d-late"]
+
+
+def test_so_many_that_it_is_about_the_lab_are_called_so_and_ten_are_shown(lab):
+    found = analyse(lab, [result(lab, f"s{number:03}", {}) for number in range(289)], [])
+    told = " ".join(summary(found))
+    assert "289 of 289 may need help. So many say more about the lab" in told
+    heading, *rows = as_rows(lab, found)
+    table = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
+    assert [table[one.student]["may need help (1: first)"] for one in found.needs_help] == [
+        str(place) for place in range(1, 290)
+    ]
+    assert all(row["why"] and row["what to begin with"] for row in table.values())
+    page = as_html(lab, found)
+    open_part = re.sub(r"<details class=.more.>.*?</details>", "", page, flags=re.DOTALL)
+    section = open_part.partition("Who may need help")[2].partition("<h2>")[0]
+    assert FIRST <= 10 and section.count("<tr><td>") == FIRST
+
+
+def test_which_misconceptions_stay_is_counted_over_the_hand_ins_that_were_graded(lab):
+    entries = [entry for some in lab.misconceptions.values() for entry in some][:3]
+    stays, goes, new = (f"{entry.exercise}: {entry.name}" for entry in entries)
+    class_ = [
+        replace(result(lab, "kept", {}, recognised=(stays,)), before=((stays,), (stays, goes))),
+        replace(result(lab, "rid", {}, recognised=(new,)), before=((stays,), ())),
+        replace(result(lab, "clean", {}), before=((),)),
+        result(lab, "once", {}, recognised=(stays,)),
+        # nobody knows whether it is still there
+        replace(result(lab, "unread", {}, state="unreadable"), before=((goes,),)),
+    ]
+    found = analyse(lab, class_, [])
+    seen = {
+        f"{held.exercise}: {held.title}": (held.students, held.before, held.kept)
+        for held in found.misconceptions
+    }
+    assert [seen[f"{entry.exercise}: {entry.title}"] for entry in entries] == [
+        (("kept", "once"), 2, 1), ((), 1, 0), (("rid",), 0, 0),
+    ]  # fmt: skip
+    assert [row[2:] for row in rows_of_misconceptions(found)[1:]] == [
+        ["2", "2", "1"],
+        ["1", "0", "0"],
+        ["0", "1", "0"],
+    ]
+    told = " ".join(summary(found))
+    assert (
+        "The misconception that stays most often" in told
+        and "1 of the 2 who had it in an earlier hand-in still has it" in told
+    )
+    page = as_html(lab, found)
+    assert "4 people have several hand-ins that were graded" in page and "1 of 2" in page
+    reasons = {one.student: one.reasons for one in found.needs_help}
+    assert reasons["kept"][-1] == f"still there after 3 hand-ins: {entries[0].title.rstrip('.')}"
+    only_last = [replace(each, before=()) for each in class_]
+    found = analyse(lab, only_last, [])
+    assert "Nobody here has an earlier hand-in that was graded" in as_html(lab, found)
+    assert {tuple(row[3:]) for row in rows_of_misconceptions(found)[1:]} == {("", "")}
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -320,6 +494,35 @@ def test_report_of_a_graded_class(graded, monkeypatch):
         scores = {one.student: one.score for one in gradebook.results(graded)}
     assert {row["student"]: float(row["score"]) for row in rows} == scores
     assert rows[2]["misconceptions"].startswith("softmax: ")
+    with page.with_name(f"{START}-checks.csv").open() as file:
+        checks = list(csv.DictReader(file))
+    assert len(checks) == len(graded.points_of_cells)
+    assert {row["why it is not defined"] for row in checks} == {"fewer than 8 submissions"}
+    assert f"{START}-checks.csv and {START}-misconceptions.csv" in told.output
+
+
+def test_a_hand_in_that_another_one_replaces_is_remembered_and_one_graded_twice_is_not(graded, tmp_path):
+    def grade() -> None:
+        runner = KernelFree(tmp_path / "runs")
+        list(grading.autograde(graded, grading.submissions(graded), runner, 5, again=grading.Again.ALL))
+
+    def before(student: str) -> tuple[tuple[str, ...], ...]:
+        with Gradebook.open(graded.course) as gradebook:
+            (mine,) = gradebook.results(graded, [student])
+        return mine.before
+
+    grade()
+    assert before("s02") == ()
+    with Gradebook.open(graded.course) as gradebook:
+        held = gradebook.results(graded, ["s02"])[0].marker.recognised
+    assert held
+    hand_in(graded.course, graded, "s02", solved(graded))
+    grade()
+    grade()
+    assert before("s02") == (held,) and before("s01") == ()
+    with Gradebook.open(graded.course) as gradebook:
+        gradebook.merge("s02", "new", [])
+    assert before("new") == (held,)
 
 
 def test_what_a_human_graded_counts(graded):
