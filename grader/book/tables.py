@@ -15,7 +15,20 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from sqlalchemy import JSON, Column, Engine, Float, Integer, MetaData, String, Table, inspect, text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Engine,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    inspect,
+    text,
+)
 
 STUDENT, ASSIGNMENT, SUBMISSION = Student.__table__, Assignment.__table__, SubmittedAssignment.__table__
 NOTEBOOK, PAGE, CELL = Notebook.__table__, SubmittedNotebook.__table__, BaseCell.__table__
@@ -53,6 +66,16 @@ MORE_TIME = Table(  # what nbgrader's extensions have from an accommodation or l
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
     Column("late_days", Integer, nullable=False),
+)
+ATTEMPTS = Table(  # what was graded as it arrived (``grader watch``)
+    "transformer_labs_attempt",
+    MARKERS.metadata,
+    Column("id", Integer, primary_key=True),
+    Column("student", String(128), nullable=False),
+    Column("assignment", String(128), nullable=False),
+    Column("handed_in", String(64), nullable=False),
+    Column("begun", DateTime, nullable=False),
+    Column("returned", Boolean, nullable=False),
 )
 ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",

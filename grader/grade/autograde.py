@@ -39,6 +39,8 @@ from grader.sandbox.container import bubblewrap
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
 _PRELOADED = ("grader.grade.work", "grader.run.notebook")
+LOOK_AGAIN_SECONDS = 2
+"""So often a process that has nothing to do is looked for work that has just arrived."""
 SECOND_RUNS_SECONDS = 600
 """For how long submissions of a class may be run once more, by the clock. One always is."""
 
@@ -132,6 +134,10 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+class Busy(GraderError):
+    """Somebody else is grading this course at the moment."""
+
+
 @dataclass(frozen=True)
 class SecondRuns:
     """Submissions that are to be run once more, as far as is known yet.
@@ -159,6 +165,7 @@ def autograde(
     cluster: str | None = None,
     again: Again = Again.ALL,
     tell: Callable[[SecondRuns], None] = lambda _: None,
+    arriving: Iterator[Path] | None = None,
 ) -> Iterator[Record]:
     """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
     then of the others as they are entered, in the order in which they are finished.
@@ -168,8 +175,11 @@ def autograde(
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
         again: which of the submissions that were graded before are graded again.
         tell: gets the number of second runs that are left, whenever that changes.
+        arriving: more submissions, which are graded whatever was before. It is asked for the next one whenever a process is free, and
+            again after it had none; that is over when it has none and no process is at work.
 
     Raises:
+        Busy: somebody else is grading this course.
         GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.
     """
     if jobs and cluster is None:
@@ -180,12 +190,16 @@ def autograde(
         fingerprint = fingerprint_of_lab(lab, seed, runner)
         todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
         yield from (_record_of(student, marker) for student, marker in kept.items())
-        if todo:
+        if todo or arriving:
             grading = Grading(lab.course, lab.name, seed, runner)
-            with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
+            processes = (jobs or 0) if arriving else min(jobs or 0, len(todo))
+            with _workforce(grading, processes, cluster) as workforce:
                 expected = grading.expected()
-                for folder, answer in _answers(grading, workforce, expected, todo, tell):
-                    yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+                for folder, answer in _answers(grading, workforce, expected, arriving or todo, tell):
+                    record = _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+                    if arriving:  # nobody waits for the end
+                        gradebook.enter_lateness(lab)
+                    yield record
         gradebook.enter_lateness(lab)  # for submissions that are kept, too: the deadline may have changed
 
 
@@ -196,7 +210,7 @@ def _answers(
     grading: Grading,
     workforce: _Workforce,
     expected: Mapping[str, Expected],
-    todo: Sequence[Path],
+    todo: Iterable[Path],
     tell: Callable[[SecondRuns], None],
 ) -> Iterator[tuple[Path, _Answer]]:
     """Pairs of a submission's folder and its answer. Those in doubt come last: each has been run once more, undisturbed by the
@@ -276,7 +290,7 @@ def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractCont
     if jobs:
         # a submission may be run a second time, and either run may be lost and begun anew. The runner's own limit covers running
         # only; starting, judging and a busy machine add to that
-        return pool.Pool(grading, jobs, seconds=4 * grading.runner.notebook_seconds + 600)
+        return pool.Pool(grading, jobs, 4 * grading.runner.notebook_seconds + 600, LOOK_AGAIN_SECONDS)
     return _ThisProcess(grading)
 
 
@@ -300,7 +314,7 @@ def _entered(
     try:
         graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
         # the notebook first: if its marker does not reach the gradebook, the next run simply writes it again
-        with _interrupts_later():
+        with interrupts_later():
             _write_notebook(lab, graded)
             gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
     except GraderError:
@@ -311,7 +325,7 @@ def _entered(
 
 
 @contextlib.contextmanager
-def _interrupts_later() -> Iterator[None]:
+def interrupts_later() -> Iterator[None]:
     """Lets Ctrl-C wait for the end of the block. In the middle of it, SQLAlchemy may make an error of its own of it, and the run
     would go on.
     """
@@ -413,25 +427,35 @@ def alone(course: Course) -> Iterator[None]:
     in whatever way.
 
     Raises:
-        GraderError: somebody else is grading, or nothing can be written there.
+        Busy: somebody else is grading.
+        GraderError: nothing can be written there.
     """
-    with contextlib.ExitStack() as stack:
-        _lock(course, stack)
+    busy = (
+        f"Another `grader autograde` is at work in {course.grading}, or a `grader watch`. Wait until it has finished, or stop it; "
+        "what it has entered by then is kept."
+    )
+    with locked(course, "autograde.lock", busy):
         yield
 
 
-def _lock(course: Course, stack: contextlib.ExitStack) -> None:
-    try:
-        make_private(course.grading)
-        file = stack.enter_context((course.grading / "autograde.lock").open("a"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise GraderError(
-            f"Another `grader autograde` is at work in {course.grading}. Wait until it has finished, or stop it; "
-            "what it has entered by then is kept."
-        ) from None
-    except OSError as error:
-        raise GraderError(
-            f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "
-            f"disk has room. {_GO_ON}"
-        ) from None
+@contextlib.contextmanager
+def locked(course: Course, name: str, busy: str) -> Iterator[None]:
+    """Holds a lock in ``grading/``, which the system releases when the process ends, in whatever way.
+
+    Raises:
+        Busy: somebody else holds it: ``busy``.
+        GraderError: nothing can be written there.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            make_private(course.grading)
+            file = stack.enter_context((course.grading / name).open("a"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(busy) from None
+        except OSError as error:
+            raise GraderError(
+                f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "
+                f"disk has room. {_GO_ON}"
+            ) from None
+        yield
