@@ -473,6 +473,7 @@ def watch(
     """
 
     import itertools
+    import signal
 
     from grader.grade import autograde as grading
     from grader.grade.watch import LOOK_SECONDS, HandIn, Queue, Watch, place_of
@@ -502,6 +503,9 @@ def watch(
     typer.echo(
         f"Watching {watching.place.folder} every {LOOK_SECONDS} seconds for {lab}. Stop with Ctrl-C; the same command goes on from there."
     )
+    # also where it is started in the background, or as a service, which is stopped by SIGTERM
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         watching.go_on(itertools.repeat(None))
     except KeyboardInterrupt:

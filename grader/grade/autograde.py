@@ -43,6 +43,8 @@ LOOK_AGAIN_SECONDS = 2
 """So often a process that has nothing to do is looked for work that has just arrived."""
 SECOND_RUNS_SECONDS = 600
 """For how long submissions of a class may be run once more, by the clock. One always is."""
+SECOND_RUNS_ON_HAND_IN_SECONDS = 120
+"""The same where others may arrive meanwhile, who would have to wait. What takes longer is not run once more."""
 
 _SEED_BYTES = 4
 _SEEDS = 256**_SEED_BYTES
@@ -195,7 +197,9 @@ def autograde(
             processes = (jobs or 0) if arriving else min(jobs or 0, len(todo))
             with _workforce(grading, processes, cluster) as workforce:
                 expected = grading.expected()
-                for folder, answer in _answers(grading, workforce, expected, arriving or todo, tell):
+                for folder, answer in _answers(
+                    grading, workforce, expected, arriving or todo, tell, bool(arriving)
+                ):
                     record = _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
                     if arriving:  # nobody waits for the end
                         gradebook.enter_lateness(lab)
@@ -212,10 +216,12 @@ def _answers(
     expected: Mapping[str, Expected],
     todo: Iterable[Path],
     tell: Callable[[SecondRuns], None],
+    on_hand_in: bool,
 ) -> Iterator[tuple[Path, _Answer]]:
     """Pairs of a submission's folder and its answer. Those in doubt come last: each has been run once more, undisturbed by the
     others, the shortest first, as far as there is time for that.
     """
+    most = SECOND_RUNS_ON_HAND_IN_SECONDS if on_hand_in else SECOND_RUNS_SECONDS
     in_doubt: dict[Path, Graded] = {}
 
     def tell_what_is_left(side_by_side: int = 0) -> None:
@@ -228,9 +234,9 @@ def _answers(
         else:
             yield folder, answer
     waiting = sorted(in_doubt, key=lambda folder: in_doubt[folder].seconds)
-    began, none_yet = time.monotonic(), True
+    began, none_yet = time.monotonic(), not on_hand_in
     while waiting:
-        left = SECOND_RUNS_SECONDS - (time.monotonic() - began)
+        left = most - (time.monotonic() - began)
         group = [
             each for each in waiting[: _side_by_side(grading, workforce)] if in_doubt[each].seconds <= left
         ]
@@ -248,7 +254,7 @@ def _answers(
     if waiting:
         tell(SecondRuns(0, 0.0, 1, tuple(folder.parent.name for folder in waiting)))
     for folder in waiting:
-        yield folder, grading.still_in_doubt(in_doubt[folder], SECOND_RUNS_SECONDS)
+        yield folder, grading.still_in_doubt(in_doubt[folder], most)
 
 
 def _side_by_side(grading: Grading, workforce: _Workforce) -> int:

@@ -32,10 +32,15 @@ LOOK_SECONDS = 3
 SESSION_SECONDS = 120
 """After so long, processes take nothing new and end when they are ready, so that second runs, other watches and `grader autograde` get
 their turn."""
+LONG_SECONDS = 20
+"""While a notebook is running for longer than this, the other processes go on taking what is new."""
 RETRY_SECONDS = 30
 """What could not be done is tried again after so long."""
 DAY = timedelta(days=1)
 """The length of time in which attempts are counted: always the last 24 hours, so that midnight gives nobody twice as many."""
+
+
+_QUEUE = "The queue cannot be brought up to date"
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,9 @@ class Queue:
         if len(recent) < self.per_day or recent[-1].handed_in == hand_in.handed_in:
             return None
         free = recent[-self.per_day].begun + DAY
-        if hand_in.due is not None and hand_in.when <= hand_in.due:
-            free = min(free, hand_in.due)
+        due = hand_in.due
+        if due is not None and hand_in.when <= due and not any(each.begun >= due for each in recent):
+            free = min(free, due)  # once: who hands in may have written the time
         return free if free > now else None
 
     def ready(self, now: datetime, busy: Collection[str] = ()) -> list[HandIn]:
@@ -177,6 +183,7 @@ class Watch:
     _seen: Mapping[str, object] = field(default_factory=dict)  # at the last look
     _taken: Mapping[str, object] = field(default_factory=dict)  # when it was collected
     _running: dict[str, HandIn] = field(default_factory=dict)
+    _since: dict[str, float] = field(default_factory=dict)  # when that began, by the clock
     _done: dict[str, str] = field(
         default_factory=dict
     )  # student -> the last one tried, also if it was in vain
@@ -224,7 +231,7 @@ class Watch:
             if self._kept.get(hand_in.student) != hand_in.handed_in:
                 self._kept[hand_in.student] = hand_in.handed_in
                 self._line(
-                    f"{hand_in.student}: kept, because {self.queue.per_day} were graded in 24 hours; graded after {free:%Y-%m-%d %H:%M} UTC"
+                    f"{hand_in.student}: kept, because all attempts of 24 hours are used ({self.queue.per_day}); to be graded after {free:%Y-%m-%d %H:%M} UTC"
                 )
                 self._tried(f"{hand_in.student} cannot be told so", partial(self.tell_kept, hand_in, free))
 
@@ -275,21 +282,24 @@ class Watch:
     def __next__(self) -> Path:
         self.look()
         now, lab = self.now(), self.lab
-        ready = self.queue.ready(now, self._running)
-        more = self.jobs is not None and self._processes < min(self.jobs, len(ready) + len(self._running))
-        if self.clock() > self._ends_at or more:  # then it begins anew, with more processes
-            raise StopIteration
+        wanted = len(self.queue.ready(now, self._running)) + len(self._running)
+        ends = self.clock() > self._ends_at or self._processes < min(self.jobs or 0, wanted)
+        if ends and all(self.clock() - since <= LONG_SECONDS for since in self._since.values()):
+            raise StopIteration  # it begins anew in a moment, with as many processes as are needed
         hand_in = self.queue.take(now, self._running)
         if hand_in is None:
             raise StopIteration
         with interrupts_later(), Gradebook.open(lab.course) as gradebook:
             gradebook.begin_attempt(lab, hand_in.student, self.queue.attempts[hand_in.student][-1])
-        self._running[hand_in.student] = hand_in
+        self._running[hand_in.student], self._since[hand_in.student] = hand_in, self.clock()
         return lab.course.submitted / hand_in.student / lab.name
 
     def _grade(self) -> None:
+        if not self._tried(_QUEUE, self._line_up) or not self.queue.ready(self.now()):
+            return
         self._ends_at = self.clock() + SESSION_SECONDS
-        self._processes = min(self.jobs or 0, len(self.queue.ready(self.now())))
+        # one more than are needed, so that a notebook that takes long keeps nobody waiting
+        self._processes = min(self.jobs or 0, len(self.queue.ready(self.now())) + 1)
         stream = autograde(
             self.lab, [], self.runner, self.seed, jobs=self._processes or None, again=Again.NEW, arriving=self
         )
@@ -305,11 +315,13 @@ class Watch:
         finally:
             stream.close()
         self._running.clear()
-        self._tried("The queue cannot be brought up to date", self._line_up)
+        self._since.clear()
+        self._tried(_QUEUE, self._line_up)
 
     def _finished(self, record: Record) -> None:
         student = record.student
         hand_in = self._running.pop(student)
+        del self._since[student]
         self._done[student] = hand_in.handed_in
         if record.score is None:
             self._line(

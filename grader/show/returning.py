@@ -113,7 +113,7 @@ _PAGE = """<!doctype html>
 <main>
 <p class="first">Your work has arrived and is kept. It has not been graded yet.</p>
 <p>Work in this lab is graded as soon as you hand it in, but at most {times} in 24 hours. You have reached that limit.</p>
-<p>This version will be graded after {free}, unless you hand in a newer one before then. You need not hand it in again. Its feedback will then appear here in place of this page.</p>
+<p>This version will be graded after {free}, unless you hand in a newer one before then. You need not hand it in again. Look again after that time: its feedback will have taken the place of this page.</p>
 <p>Your last version is the one that counts, whether or not the earlier ones were graded.</p>
 </main>
 </body>
