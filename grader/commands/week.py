@@ -492,7 +492,7 @@ def watch(
     watching = Watch(
         loaded,
         grading.choose_runner(loaded, sandbox),
-        grading.class_seed(loaded),
+        grading.class_seed(loaded, on_hand_in=True),
         place_of(loaded, source, shared_account, layout),
         Queue(attempts),
         jobs or grading.usable_cores(),

@@ -71,27 +71,31 @@ def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False)
     return SandboxRunner.for_lab(lab)
 
 
-def class_seed(lab: Lab) -> int:
+def class_seed(lab: Lab, on_hand_in: bool = False) -> int:
     """The seed that a lab is graded with: drawn once per course, so that nobody can know it, and then kept.
 
     It is kept because wrong code may be right by luck at one seed and not at another, and grading the same work
     again must give the same grade.
 
+    Args:
+        on_hand_in: the seed for feedback before the deadline. Learner code can print the seed that it is graded with, and there is time to
+            use it; so it is another one than the seed that counts in the end.
+
     Raises:
         CourseError: the file of seeds is damaged, or cannot be read or written.
     """
-    file = lab.course.grading / "seeds.json"
+    file, name = lab.course.grading / "seeds.json", f"{lab.name}, on hand-in" if on_hand_in else lab.name
     try:
         seeds = json.loads(file.read_text("utf-8")) if file.exists() else {}
         if not isinstance(seeds, dict):
             raise ValueError("it is not a table of labs and numbers")
-        if lab.name not in seeds:
-            seeds[lab.name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
+        if name not in seeds:
+            seeds[name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
             make_private(file.parent)
             _put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
-        seed = seeds[lab.name]
+        seed = seeds[name]
         if type(seed) is not int or not 0 <= seed < _SEEDS:  # True is an int as well
-            raise ValueError(f"the seed of {lab.name} is not a whole number from 0 to {_SEEDS - 1}")
+            raise ValueError(f"the seed of {name} is not a whole number from 0 to {_SEEDS - 1}")
         return seed
     except (ValueError, RecursionError) as error:
         raise CourseError(

@@ -1,7 +1,8 @@
 """Grading on hand-in: what arrives in the exchange, or in a folder, is collected, graded and given back, by what the commands do one after
 the other.
 
-It is watched by looking every few seconds. Whose turn it is is decided by a :class:`Queue`. What a watch has to know lies in the gradebook and in
+Its feedback is of a seed of its own, so that nothing that learners can find out by handing in again and again is about the seed that counts in
+the end: `grader autograde` then grades everything with that one. It is watched by looking every few seconds. Whose turn it is is decided by a :class:`Queue`. What a watch has to know lies in the gradebook and in
 ``grading/``, so one that was stopped or killed goes on where it was.
 """
 
@@ -77,12 +78,10 @@ class Queue:
         """Puts work in its student's place, or at the end if the student has none."""
         self._waiting[hand_in.student] = hand_in
 
-    def keep_only(self, students: Collection[str]) -> set[str]:
-        """Removes everybody else, and says whom."""
-        gone = self._waiting.keys() - set(students)
-        for student in gone:
+    def keep_only(self, students: Collection[str]) -> None:
+        """Removes everybody else."""
+        for student in self._waiting.keys() - set(students):
             del self._waiting[student]
-        return gone
 
     def free_from(self, hand_in: HandIn, now: datetime) -> datetime | None:
         """When work may be graded that is over the bound; None: now."""
@@ -162,6 +161,7 @@ class Watch:
     Args:
         jobs: at most so many processes grade; None: this one does.
         give_back: returns a student's feedback.
+        seed: of the feedback on hand-in, from :func:`grader.grade.autograde.class_seed`.
         tell_kept: tells a student that work is over the bound, and until when it is kept.
         say: gets a line for each hand-in, and for what goes wrong.
         now, clock, pause: the time (UTC), seconds that only grow, and waiting.
@@ -270,7 +270,7 @@ class Watch:
             if handed_in not in (self._done.get(student), running and running.handed_in):
                 due = deadline + times.get(student, timedelta()) if deadline else None
                 waiting.append(HandIn(student, handed_in, _handed_in_at(folder) or self.now(), due))
-        self._unreturned |= self.queue.keep_only({each.student for each in waiting}) - self._running.keys()
+        self.queue.keep_only({each.student for each in waiting})
         for each in sorted(waiting, key=lambda each: each.when):
             self.queue.put(each)
 

@@ -20,10 +20,12 @@ from project import ROOT
 
 from grader.book.attempts import Attempt
 from grader.book.gradebook import Gradebook
+from grader.book.log import ATTEMPT
 from grader.course import Course
 from grader.errors import GraderError
 from grader.files import SECRET
 from grader.grade import autograde as grading
+from grader.grade.resume import Again
 from grader.grade.watch import DAY, HandIn, Queue, Watch, place_of
 from grader.handout.demo import solved
 from grader.reference.lab import Lab, is_solution
@@ -132,6 +134,21 @@ def test_an_attempt_that_was_broken_off_is_begun_again_and_is_the_same_attempt()
     queue = used(3, 2)
     queue.put(HandIn("anna", "2", NOON))
     assert names(queue) == ["2"] and len(queue.attempts["anna"]) == 2
+
+
+def test_attempts_are_in_the_log_and_stay_those_of_a_person_whose_ids_are_merged(tmp_path):
+    course = with_gradebook(Course(tmp_path))
+    lab = Lab(course, START)
+    with Gradebook.open(course) as gradebook:
+        for handed_in in ("a", "b", "b"):
+            gradebook.begin_attempt(lab, "ann", Attempt(NOON, handed_in))
+        assert gradebook.unreturned(lab) == {"ann"}
+        gradebook.note_returned(lab, "ann")
+        gradebook.merge("ann", "anna", [])
+        assert gradebook.attempts(lab, NOON - HOUR) == {"anna": [Attempt(NOON, "a"), Attempt(NOON, "b")]}
+        assert gradebook.attempts(lab, NOON) == {} and gradebook.unreturned(lab) == set()
+        told = [(each.lab, each.student, each.after) for each in gradebook.changes() if each.what == ATTEMPT]
+    assert told == [(START, "ann", "2030-01-31 12:00 UTC")] * 2
 
 
 # ---------------------------------------------------------------------------------- a lab that is watched
@@ -395,7 +412,9 @@ def test_two_watches_of_one_lab_are_refused_and_grading_beside_it_is_waited_for(
 
 
 @pytest.mark.slow
-def test_what_an_instructor_grades_while_it_waits_is_not_graded_twice_and_its_feedback_is_returned(watched):
+def test_what_an_instructor_grades_while_it_waits_is_not_graded_twice_and_left_for_the_instructor_to_return(
+    watched,
+):
     ann, lab, lock = watched.submits("ann"), watched.lab, ExitStack()
 
     def pause(seconds: float) -> None:
@@ -407,7 +426,7 @@ def test_what_an_instructor_grades_while_it_waits_is_not_graded_twice_and_its_fe
     with lock:
         lock.enter_context(grading.alone(lab.course))
         said = watched.watch(rounds=5, pause=pause)
-    assert said[1:] == ["ann: graded before; feedback returned"] and watched.page(ann)
+    assert said[1:] == [] and not watched.page(ann)
     assert len(watched.runner.runs()) == 1 and attempts(watched) == {}
 
 
@@ -446,6 +465,19 @@ def test_wrong_answers_that_are_handed_in_again_and_again_are_told_the_same(watc
         pages.append(re.sub(r"ann-\d", "ann", page))
     assert "other values than expected" in pages[0]
     assert len({re.sub(r"\s+", " ", page) for page in pages}) == 1
+
+
+def test_in_the_end_everything_is_graded_with_a_seed_that_no_feedback_on_hand_in_was_about(watched):
+    lab = watched.lab
+    seeds = [grading.class_seed(lab, on_hand_in) for on_hand_in in (False, True, False, True)]
+    assert seeds[:2] == seeds[2:] and seeds[0] != seeds[1]
+    watched.submits("ann")
+    watched.watch()
+    (record,) = grading.autograde(
+        lab, grading.submissions(lab), watched.runner, seeds[0], again=Again.CHANGED
+    )
+    assert not record.kept and record.score == 5
+    assert watched.watch() == []  # and that stays
 
 
 # ---------------------------------------------------------------------------------- several processes
