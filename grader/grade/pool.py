@@ -179,7 +179,10 @@ class Pool:
         finished: list[tuple[Any, Any]] = []
         while True:
             none_left = self._employ(fresh, again)  # first, so that no worker waits while answers are handled
-            yield from finished
+            if finished:
+                yield from finished
+                finished = []
+                continue  # a task may have come meanwhile
             if none_left and not any(worker.task for worker in self._workers):
                 return
             finished = [

@@ -35,6 +35,8 @@ SESSION_SECONDS = 120
 their turn."""
 LONG_SECONDS = 20
 """While a notebook is running for longer than this, the other processes go on taking what is new."""
+IDLE_SECONDS = 20
+"""So long processes that have nothing to do wait for the next hand-in before they end."""
 RETRY_SECONDS = 30
 """What could not be done is tried again after so long."""
 DAY = timedelta(days=1)
@@ -281,14 +283,16 @@ class Watch:
 
     def __next__(self) -> Path:
         self.look()
-        now, lab = self.now(), self.lab
-        wanted = len(self.queue.ready(now, self._running)) + len(self._running)
+        lab, idle_until = self.lab, self.clock() + IDLE_SECONDS
+        wanted = len(self.queue.ready(self.now(), self._running)) + len(self._running)
         ends = self.clock() > self._ends_at or self._processes < min(self.jobs or 0, wanted)
         if ends and all(self.clock() - since <= LONG_SECONDS for since in self._since.values()):
             raise StopIteration  # it begins anew in a moment, with as many processes as are needed
-        hand_in = self.queue.take(now, self._running)
-        if hand_in is None:
-            raise StopIteration
+        while not (hand_in := self.queue.take(self.now(), self._running)):
+            if self._running or self.clock() > idle_until:
+                raise StopIteration
+            self.pause(1)
+            self.look()
         with interrupts_later(), Gradebook.open(lab.course) as gradebook:
             gradebook.begin_attempt(lab, hand_in.student, self.queue.attempts[hand_in.student][-1])
         self._running[hand_in.student], self._since[hand_in.student] = hand_in, self.clock()
