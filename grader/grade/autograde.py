@@ -220,7 +220,7 @@ def _answers(
     expected: Mapping[str, Expected],
     todo: Iterable[Path],
     tell: Callable[[SecondRuns], None],
-    on_hand_in: bool,
+    on_hand_in: bool = False,
 ) -> Iterator[tuple[Path, _Answer]]:
     """Pairs of a submission's folder and its answer. Those in doubt come last: each has been run once more, undisturbed by the
     others, the shortest first, as far as there is time for that.

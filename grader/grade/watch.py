@@ -19,7 +19,7 @@ from grader.book.attempts import Attempt
 from grader.book.gradebook import Gradebook
 from grader.errors import GraderError
 from grader.files import TIMESTAMP, Unreadable, file_bytes, printable, time_of
-from grader.grade.autograde import autograde, interrupts_later, locked
+from grader.grade.autograde import SecondRuns, autograde, interrupts_later, locked
 from grader.grade.resume import Again, fingerprint_of_submission, sort_out
 from grader.grade.work import Record
 from grader.receive.collect import ASKED, REFUSED, Collected, collect, when_sure
@@ -36,7 +36,7 @@ their turn."""
 LONG_SECONDS = 20
 """While a notebook is running for longer than this, the other processes go on taking what is new."""
 IDLE_SECONDS = 20
-"""So long processes that have nothing to do wait for the next hand-in before they end."""
+"""Processes that have nothing to do wait this long for the next hand-in before they end."""
 RETRY_SECONDS = 30
 """What could not be done is tried again after so long."""
 DAY = timedelta(days=1)
@@ -199,6 +199,7 @@ class Watch:
     _grade_at: float = 0.0
     _ends_at: float = 0.0
     _processes: int = 0
+    _in_doubt: int = 0
 
     def go_on(self, rounds: Iterator[object]) -> None:
         """Watches for as many rounds as there are; each ends when there is nothing to grade at the moment.
@@ -286,7 +287,8 @@ class Watch:
         lab, idle_until = self.lab, self.clock() + IDLE_SECONDS
         wanted = len(self.queue.ready(self.now(), self._running)) + len(self._running)
         ends = self.clock() > self._ends_at or self._processes < min(self.jobs or 0, wanted)
-        if ends and all(self.clock() - since <= LONG_SECONDS for since in self._since.values()):
+        at_work = sorted(self._since.values())[self._in_doubt :]  # the others wait to be run once more
+        if ends and all(self.clock() - since <= LONG_SECONDS for since in at_work):
             raise StopIteration  # it begins anew in a moment, with as many processes as are needed
         while not (hand_in := self.queue.take(self.now(), self._running)):
             if self._running or self.clock() > idle_until:
@@ -304,8 +306,13 @@ class Watch:
         self._ends_at = self.clock() + SESSION_SECONDS
         # one more than are needed, so that a notebook that takes long keeps nobody waiting
         self._processes = min(self.jobs or 0, len(self.queue.ready(self.now())) + 1)
+        self._in_doubt = 0
+
+        def tell(second: SecondRuns) -> None:
+            self._in_doubt = second.submissions
+
         stream = autograde(
-            self.lab, [], self.runner, self.seed, jobs=self._processes or None, again=Again.NEW, arriving=self
+            self.lab, [], self.runner, self.seed, jobs=self._processes or None, tell=tell, arriving=self
         )
 
         def grade() -> None:
