@@ -126,7 +126,7 @@ def measure(lab: Lab, inbound: Path, given: argparse.Namespace) -> tuple[list[fl
             ):
                 found[name] = time.monotonic() - when
         # the first of them gets no page for what is over the bound, or was replaced
-        if not times and len(found) >= given.people and now > 60 * given.minutes + 60:
+        if not times and len(found) >= given.people and endless in found and now > 60 * given.minutes + 60:
             break
         time.sleep(0.5)
     kept = sum(
