@@ -59,6 +59,10 @@ bench-grading: environment browser ## compare grading times with nbgrader's own 
 bench-class: environment browser ## show how collect, feedback, reports and exports grow with the class (about two minutes)
 	@.venv/bin/python benchmarks/class_size.py $(ARGS)
 
+.PHONY: bench-watch
+bench-watch: environment browser ## show how long learners wait for feedback on hand-in (about a quarter of an hour)
+	@.venv/bin/python benchmarks/hand_ins.py $(ARGS)
+
 .PHONY: bench-start
 bench-start: environment ## show what commands cost before they do anything (about a minute)
 	@.venv/bin/python benchmarks/start.py $(ARGS)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
+from grading import LAB, Run, command, new_course
 from nbformat import NotebookNode
 from rich.console import Console
 from rich.table import Table
@@ -28,7 +29,6 @@ from grader.grade.autograde import autograde, choose_runner, class_seed, usable_
 from grader.handout.demo import hand_in, solved
 from grader.receive.handed_in import digest_of
 from grader.reference.lab import Lab, is_solution
-from grading import LAB, Run, command, new_course
 
 console = Console(width=None if sys.stdout.isatty() else 130)
 COMMANDS = {

@@ -20,6 +20,7 @@ COMMANDS = {
         "release": ("week", "Enter a lab and its deadline in the gradebook, and write the zip for learners."),
         "collect": ("week", "Collect submissions: from a platform's zip, a folder, or nbgrader's exchange."),
         "autograde": ("week", "Grade what has been collected. Stop it at any time; it goes on from there."),
+        "watch": ("week", "Grade what is handed in as it arrives, and return its feedback."),
         "report": ("week", "Write a page about a class: scores, misconceptions, who needs help."),
         "similar": ("week", "Show pairs of submissions that are more alike than the lab explains."),
         "viva": ("viva", "Write a sheet of questions about a student's own code, to talk about it."),

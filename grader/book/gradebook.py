@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from grader.book import log
 from grader.book import state as gradebook_state
+from grader.book.attempts import Attempts
 from grader.book.decisions import Decisions
 from grader.book.merging import Merging
 from grader.book.people import People
@@ -16,7 +17,7 @@ from grader.course import Course
 from grader.people.roster import Roster, in_section
 
 
-class Gradebook(People, Teams, Scores, Decisions, Merging):
+class Gradebook(People, Teams, Scores, Decisions, Attempts, Merging):
     """An open gradebook. Use it as ``with Gradebook.open(course) as gradebook``."""
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:

@@ -34,6 +34,7 @@ MERGED = "id"
 DECISION = "decision on a request"
 STATUS, RULES = "status", "rules of the term"
 TEAM = "team"
+ATTEMPT = "graded on hand-in"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -161,6 +162,8 @@ _WATCHED = (
              ("{row}.lab", "{row}.student", "{row}.cell")),
     _Watched("status", "transformer_labs_status", "amount, reason", STATUS, "{row}.amount || ': ' || {row}.reason",
              "trim({row}.kind || ' ' || {row}.amount)", ("{row}.assignment", "{row}.student", "NULL")),
+    _Watched("attempt", "transformer_labs_attempt", "begun", ATTEMPT, "{row}.begun",
+             "substr({row}.begun, 1, 16) || ' UTC'", ("{row}.assignment", "{row}.student", "NULL"), ("INSERT",)),
     _Watched("rules", "transformer_labs_rules", "text", RULES, "{row}.text", "{row}.text", ("NULL", "NULL", "NULL")),
 )  # fmt: skip
 

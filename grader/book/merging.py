@@ -13,6 +13,7 @@ from grader.book.database import Database
 from grader.book.requests import REQUESTS
 from grader.book.tables import (
     ANSWERS,
+    ATTEMPTS,
     COMMENT,
     EARLIER,
     EXTENSIONS,
@@ -60,6 +61,7 @@ class Merging(Database):
             for table in (MARKERS, EARLIER):
                 db.execute(update(table).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
+            db.execute(update(ATTEMPTS).filter_by(student=old).values(student=new))
             known = {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[new])}
             for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts
                 statuses.withdraw(db, each)

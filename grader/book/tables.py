@@ -147,6 +147,16 @@ MORE_TIME = Table(  # what nbgrader's extensions have from an accommodation or l
     Column("assignment", String(128), primary_key=True),
     Column("late_days", Integer, nullable=False),
 )
+ATTEMPTS = Table(  # what was graded as it arrived (``grader watch``)
+    "transformer_labs_attempt",
+    MARKERS.metadata,
+    Column("id", Integer, primary_key=True),
+    Column("student", String(128), nullable=False),
+    Column("assignment", String(128), nullable=False),
+    Column("handed_in", String(64), nullable=False),
+    Column("begun", DateTime, nullable=False),
+    Column("returned", Boolean, nullable=False),
+)
 ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",
     MARKERS.metadata,

@@ -431,6 +431,89 @@ def feedback(
 
 
 @app.command()
+def watch(
+    lab: LabName,
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="SOURCE", help="A folder that is handed in to; default: the exchange."),
+    ] = None,
+    attempts: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Grade at most so many of one person in 24 hours; the rest is kept."
+        ),
+    ] = 5,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes at most; default: one per core.")
+    ] = None,
+    shared_account: Annotated[
+        bool,
+        typer.Option(
+            "--shared-account",
+            help="Trust the names in the exchange, because one system user owns every submission.",
+        ),
+    ] = False,
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="LAYOUT",
+            help=f"What SOURCE is, if it is not recognised: {', '.join(names_of_layouts())}.",
+        ),
+    ] = "",
+    sandbox: Sandbox = None,
+) -> None:
+    """Grade what is handed in as it arrives, and return its feedback, until you stop it with Ctrl-C.
+
+    \b
+    Examples:
+      grader watch 02
+      grader watch 02 --attempts 3 --jobs 2
+      grader watch 02 handed_in/ --as folder
+    """
+
+    import itertools
+    import signal
+
+    from grader.grade import autograde as grading
+    from grader.grade.watch import LOOK_SECONDS, HandIn, Queue, Watch, place_of
+    from grader.reference.lab import Lab
+    from grader.show.returning import return_feedback, say_kept
+
+    if source and shared_account:
+        raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
+    if layout and not source:
+        raise GraderError("--as says something about SOURCE: leave it out, or give SOURCE.")
+    loaded, exchange = Lab.load(Course.find(), lab), source is None
+
+    def tell_kept(hand_in: HandIn, free: datetime) -> None:
+        say_kept(loaded, hand_in.student, hand_in.when, free, hand_in.due, attempts, exchange)
+
+    watching = Watch(
+        loaded,
+        grading.choose_runner(loaded, sandbox),
+        grading.class_seed(loaded, on_hand_in=True),
+        place_of(loaded, source, shared_account, layout),
+        Queue(attempts),
+        jobs or grading.usable_cores(),
+        lambda student: return_feedback(loaded, student, exchange),
+        tell_kept,
+        typer.echo,
+    )
+    typer.echo(
+        f"Watching {watching.place.folder} every {LOOK_SECONDS} seconds for {lab}. Stop with Ctrl-C; the same command goes on from there."
+    )
+    # also where it is started in the background, or as a service, which is stopped by SIGTERM
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        watching.go_on(itertools.repeat(None))
+    except KeyboardInterrupt:
+        typer.echo("grader: stopped. What was graded is kept; the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+
+
+@app.command()
 def report(
     lab: LabName,
     out: PageFile = None,

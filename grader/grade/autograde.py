@@ -39,8 +39,12 @@ from grader.sandbox.container import bubblewrap
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
 _PRELOADED = ("grader.grade.work", "grader.run.notebook")
+LOOK_AGAIN_SECONDS = 2
+"""So often a process that has nothing to do is looked for work that has just arrived."""
 SECOND_RUNS_SECONDS = 600
 """For how long submissions of a class may be run once more, by the clock. One always is."""
+SECOND_RUNS_ON_HAND_IN_SECONDS = 120
+"""The same where others may arrive meanwhile, who would have to wait. What takes longer is not run once more."""
 
 _SEED_BYTES = 4
 _SEEDS = 256**_SEED_BYTES
@@ -67,27 +71,31 @@ def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False)
     return SandboxRunner.for_lab(lab)
 
 
-def class_seed(lab: Lab) -> int:
+def class_seed(lab: Lab, on_hand_in: bool = False) -> int:
     """The seed that a lab is graded with: drawn once per course, so that nobody can know it, and then kept.
 
     It is kept because wrong code may be right by luck at one seed and not at another, and grading the same work
     again must give the same grade.
 
+    Args:
+        on_hand_in: the seed for feedback before the deadline. Learner code can print the seed that it is graded with, and there is time to
+            use it; so it is another one than the seed that counts in the end.
+
     Raises:
         CourseError: the file of seeds is damaged, or cannot be read or written.
     """
-    file = lab.course.grading / "seeds.json"
+    file, name = lab.course.grading / "seeds.json", f"{lab.name}, on hand-in" if on_hand_in else lab.name
     try:
         seeds = json.loads(file.read_text("utf-8")) if file.exists() else {}
         if not isinstance(seeds, dict):
             raise ValueError("it is not a table of labs and numbers")
-        if lab.name not in seeds:
-            seeds[lab.name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
+        if name not in seeds:
+            seeds[name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
             make_private(file.parent)
             _put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
-        seed = seeds[lab.name]
+        seed = seeds[name]
         if type(seed) is not int or not 0 <= seed < _SEEDS:  # True is an int as well
-            raise ValueError(f"the seed of {lab.name} is not a whole number from 0 to {_SEEDS - 1}")
+            raise ValueError(f"the seed of {name} is not a whole number from 0 to {_SEEDS - 1}")
         return seed
     except (ValueError, RecursionError) as error:
         raise CourseError(
@@ -139,6 +147,10 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+class Busy(GraderError):
+    """Somebody else is grading this course at the moment."""
+
+
 @dataclass(frozen=True)
 class SecondRuns:
     """Submissions that are to be run once more, as far as is known yet.
@@ -166,6 +178,7 @@ def autograde(
     cluster: str | None = None,
     again: Again = Again.ALL,
     tell: Callable[[SecondRuns], None] = lambda _: None,
+    arriving: Iterator[Path] | None = None,
 ) -> Iterator[Record]:
     """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
     then of the others as they are entered, in the order in which they are finished.
@@ -175,8 +188,11 @@ def autograde(
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
         again: which of the submissions that were graded before are graded again.
         tell: gets the number of second runs that are left, whenever that changes.
+        arriving: more submissions, which are graded whatever was before. It is asked for the next one whenever a process is free, and
+            again after it had none; that is over when it has none and no process is at work.
 
     Raises:
+        Busy: somebody else is grading this course.
         GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.
     """
     if jobs and cluster is None:
@@ -188,12 +204,18 @@ def autograde(
         todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
         todo, others = copies(lab, todo)
         yield from (_record_of(student, marker) for student, marker in kept.items())
-        if todo:
+        if todo or arriving:
             grading = Grading(lab.course, lab.name, seed, runner)
-            with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
+            processes = (jobs or 0) if arriving else min(jobs or 0, len(todo))
+            with _workforce(grading, processes, cluster) as workforce:
                 expected = grading.expected()
-                for folder, answer in _answers(grading, workforce, expected, todo, tell):
-                    yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+                for folder, answer in _answers(
+                    grading, workforce, expected, arriving or todo, tell, bool(arriving)
+                ):
+                    record = _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+                    if arriving:  # nobody waits for the end
+                        gradebook.enter_lateness(lab)
+                    yield record
                     for copy, handed_in in others.get(folder, ()):
                         theirs = _as_copy(grading, answer, copy, handed_in)
                         yield _entered(lab, grading, gradebook, fingerprint, expected, copy, theirs)
@@ -214,12 +236,14 @@ def _answers(
     grading: Grading,
     workforce: _Workforce,
     expected: Mapping[str, Expected],
-    todo: Sequence[Path],
+    todo: Iterable[Path],
     tell: Callable[[SecondRuns], None],
+    on_hand_in: bool = False,
 ) -> Iterator[tuple[Path, _Answer]]:
     """Pairs of a submission's folder and its answer. Those in doubt come last: each has been run once more, undisturbed by the
     others, the shortest first, as far as there is time for that.
     """
+    most = SECOND_RUNS_ON_HAND_IN_SECONDS if on_hand_in else SECOND_RUNS_SECONDS
     in_doubt: dict[Path, Graded] = {}
 
     def tell_what_is_left(side_by_side: int = 0) -> None:
@@ -232,9 +256,9 @@ def _answers(
         else:
             yield folder, answer
     waiting = sorted(in_doubt, key=lambda folder: in_doubt[folder].seconds)
-    began, none_yet = time.monotonic(), True
+    began, none_yet = time.monotonic(), not on_hand_in
     while waiting:
-        left = SECOND_RUNS_SECONDS - (time.monotonic() - began)
+        left = most - (time.monotonic() - began)
         group = [
             each for each in waiting[: _side_by_side(grading, workforce)] if in_doubt[each].seconds <= left
         ]
@@ -252,7 +276,7 @@ def _answers(
     if waiting:
         tell(SecondRuns(0, 0.0, 1, tuple(folder.parent.name for folder in waiting)))
     for folder in waiting:
-        yield folder, grading.still_in_doubt(in_doubt[folder], SECOND_RUNS_SECONDS)
+        yield folder, grading.still_in_doubt(in_doubt[folder], most)
 
 
 def _side_by_side(grading: Grading, workforce: _Workforce) -> int:
@@ -294,7 +318,7 @@ def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractCont
     if jobs:
         # a submission may be run a second time, and either run may be lost and begun anew. The runner's own limit covers running
         # only; starting, judging and a busy machine add to that
-        return pool.Pool(grading, jobs, seconds=4 * grading.runner.notebook_seconds + 600)
+        return pool.Pool(grading, jobs, 4 * grading.runner.notebook_seconds + 600, LOOK_AGAIN_SECONDS)
     return _ThisProcess(grading)
 
 
@@ -413,25 +437,35 @@ def alone(course: Course) -> Iterator[None]:
     in whatever way.
 
     Raises:
-        GraderError: somebody else is grading, or nothing can be written there.
+        Busy: somebody else is grading.
+        GraderError: nothing can be written there.
     """
-    with contextlib.ExitStack() as stack:
-        _lock(course, stack)
+    busy = (
+        f"Another `grader autograde` is at work in {course.grading}, or a `grader watch`. Wait until it has finished, or stop it; "
+        "what it has entered by then is kept."
+    )
+    with locked(course, "autograde.lock", busy):
         yield
 
 
-def _lock(course: Course, stack: contextlib.ExitStack) -> None:
-    try:
-        make_private(course.grading)
-        file = stack.enter_context((course.grading / "autograde.lock").open("a"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise GraderError(
-            f"Another `grader autograde` is at work in {course.grading}. Wait until it has finished, or stop it; "
-            "what it has entered by then is kept."
-        ) from None
-    except OSError as error:
-        raise GraderError(
-            f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "
-            f"disk has room. {_GO_ON}"
-        ) from None
+@contextlib.contextmanager
+def locked(course: Course, name: str, busy: str) -> Iterator[None]:
+    """Holds a lock in ``grading/``, which the system releases when the process ends, in whatever way.
+
+    Raises:
+        Busy: somebody else holds it: ``busy``.
+        GraderError: nothing can be written there.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            make_private(course.grading)
+            file = stack.enter_context((course.grading / name).open("a"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(busy) from None
+        except OSError as error:
+            raise GraderError(
+                f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "
+                f"disk has room. {_GO_ON}"
+            ) from None
+        yield

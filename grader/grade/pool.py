@@ -133,11 +133,13 @@ class Pool:
     Args:
         processes: how many; each runs one task at a time.
         seconds: a worker that has not answered for this long is killed, and counts as dead.
+        look_again: where tasks may come while others are at work: after so many seconds without news, they are asked for again.
     """
 
     work: Work
     processes: int
     seconds: float
+    look_again: float | None = None
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _started: int = field(default=0, init=False)
     _failed_starts: int = field(default=0, init=False)
@@ -165,7 +167,8 @@ class Pool:
         """Pairs of task and answer (or :class:`Lost`), as they come in.
 
         A task is taken from ``tasks`` only when a worker is free, and an answer is kept only until it is yielded,
-        so that the memory needed does not grow with the number of tasks.
+        so that the memory needed does not grow with the number of tasks. An iterator that had no task may have one later: it is asked
+        again as long as any worker is at work.
 
         Raises:
             GraderError: workers cannot start; the message says why.
@@ -176,7 +179,10 @@ class Pool:
         finished: list[tuple[Any, Any]] = []
         while True:
             none_left = self._employ(fresh, again)  # first, so that no worker waits while answers are handled
-            yield from finished
+            if finished:
+                yield from finished
+                finished = []
+                continue  # a task may have come meanwhile
             if none_left and not any(worker.task for worker in self._workers):
                 return
             finished = [
@@ -217,6 +223,8 @@ class Pool:
         """Waits until some workers have sent something, have ended or are overdue, and returns these."""
         deadlines = [worker.deadline for worker in self._workers if worker.task or not worker.ready]
         left = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        if self.look_again is not None:
+            left = self.look_again if left is None else min(left, self.look_again)
         sources = [
             source for worker in self._workers for source in (worker.connection, worker.process.sentinel)
         ]

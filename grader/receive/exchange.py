@@ -41,7 +41,7 @@ def in_exchange(lab: Lab, shared_account: bool, asks: Callable[[Offer], bool]) -
     Raises:
         GraderError: the exchange is not set up.
     """
-    app = _nbgrader_app(lab.course)
+    app = nbgrader_app(lab.course)
     # nbgrader looks up the due date in the gradebook, and would otherwise create its file
     with gradebook_file.opened(lab.course):
         pass
@@ -163,11 +163,26 @@ def _why_forged(username: str, owner: int) -> str:
 
 def exchange_of(course: Course) -> Path:
     """The folder of nbgrader's exchange, as this computer and this course configure it. It may not exist."""
-    app = _nbgrader_app(course)
+    app = nbgrader_app(course)
     return Path(Exchange(coursedir=CourseDirectory(parent=app), parent=app).root)
 
 
-def _nbgrader_app(course: Course) -> NbGrader:
+def inbound_of(course: Course) -> Path:
+    """The folder of the exchange that submissions are put into.
+
+    Raises:
+        GraderError: it is not there, or cannot be read.
+    """
+    inbound = exchange_of(course) / course.course_id() / "inbound"
+    if not os.access(inbound, os.R_OK | os.X_OK):
+        raise GraderError(
+            f"{inbound} is not there, or cannot be read. Set c.Exchange.root in {course.root / 'nbgrader_config.py'} to a folder that "
+            "everybody can write to, and release the lab there with nbgrader; or name the folder that is handed in to."
+        )
+    return inbound
+
+
+def nbgrader_app(course: Course) -> NbGrader:
     """nbgrader with the configuration of this computer and this course, and with its own log messages silenced."""
     app = NbGrader()
     app.log.setLevel(logging.CRITICAL + 1)

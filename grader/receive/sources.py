@@ -6,6 +6,7 @@ written to that path. Each file is handled on its own, so one that is damaged or
 
 from __future__ import annotations
 
+import fnmatch
 import io
 import itertools
 import os
@@ -15,14 +16,14 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.files import MAX_BYTES, Unreadable, file_bytes, opened_folder, printable
+from grader.files import MAX_BYTES, MAX_FILES, Unreadable, file_bytes, opened_folder, printable
 
 MAX_ENTRIES = 50_000
 """The most files that a source may have."""
@@ -136,6 +137,35 @@ def listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None
             where = root.joinpath(*top)
             raise GraderError(f"{where} contains more than {MAX_ENTRIES} files. Is it the folder you meant?")
     return [offer for offer in offers if not _is_slip(offer.parts[len(top) :])]
+
+
+def states(root: Path, pattern: str = "*") -> dict[str, tuple[tuple[object, ...], ...]]:
+    """What is in a folder -> what changes when any file of it does: path, time, size and number of each. No file is opened, no link is followed,
+    and of one entry at most so many files are looked at as a submission may have.
+
+    Args:
+        pattern: of the names that count.
+
+    Raises:
+        GraderError: the folder cannot be read.
+    """
+    found: dict[str, tuple[tuple[object, ...], ...]] = {}
+    try:
+        with opened_folder(root) as folder:
+            for name in fnmatch.filter(os.listdir(folder), pattern):
+                with suppress(OSError):  # it disappeared while we were looking, or is nobody's to read
+                    about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    files: Iterable[tuple[tuple[str, ...], os.stat_result]] = [((), about)]
+                    with ExitStack() as stack:
+                        if stat.S_ISDIR(about.st_mode):
+                            inner = stack.enter_context(opened_folder(name, folder))
+                            files = itertools.islice(_walk(inner, ()), MAX_FILES)
+                        found[name] = tuple(
+                            (parts, of.st_mtime_ns, of.st_size, of.st_ino) for parts, of in files
+                        )
+    except OSError as error:
+        raise GraderError(f"{root} cannot be read: {error.strerror}.") from None
+    return found
 
 
 def _reading(

@@ -200,6 +200,17 @@ def test_one_second_run_is_always_made(monkeypatch):
     assert not found["a"].record.notes and found["b"].record.notes
 
 
+def test_where_others_may_arrive_none_is_made_that_takes_long(monkeypatch):
+    monkeypatch.setattr(grading, "_side_by_side", lambda *_: 1)
+    workforce = Workforce({"a": 4000, "b": 50})
+    only = grading.Grading(None, START, 5, None)
+    folders = iter([Path(name, START) for name in "ab"])
+    found = dict(grading._answers(only, workforce, {}, folders, lambda _: None, on_hand_in=True))
+    assert workforce.groups == [["a", "b"], ["b"]]
+    assert [bool(answer.record.notes) for answer in found.values()] == [False, True]
+    assert "at most 2 minutes" in found[Path("a", START)].record.notes[0]
+
+
 # ---------------------------------------------------------------------------------- in a course
 
 
