@@ -36,20 +36,26 @@ def load() -> dict[str, dict]:
 
     Empty if the file is missing or damaged; what is sound in a damaged one is there.
     """
-    return _read()[0]
+    return _own()[0]
 
 
-def _read() -> tuple[dict[str, dict], bool]:
+def _own() -> tuple[dict[str, dict], bool]:
+    try:
+        return _read(progress_file())
+    except RuntimeError:  # nobody knows a home folder
+        return {}, True
+
+
+def _read(file: Path) -> tuple[dict[str, dict], bool]:
     """The sound entries, and whether anything else is in the place of the file. Never raises, whatever is there."""
     try:
-        file = progress_file()
         status = file.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
             return {}, True  # a pipe would never end
         entries = json.loads(file.read_bytes().decode("utf-8"))
     except FileNotFoundError:
         return {}, False
-    except (OSError, ValueError, RecursionError, RuntimeError):  # RuntimeError: nobody knows a home folder
+    except (OSError, ValueError, RecursionError):
         return {}, True
     if not isinstance(entries, dict):
         return {}, True
@@ -101,7 +107,7 @@ def record(key: str, score: float, code: str = "") -> dict:
 
     A check never fails because its progress cannot be read or written. What is damaged is put aside, and that is said in one line.
     """
-    entries, damaged = _read()
+    entries, damaged = _own()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = entries.setdefault(key, {"best": 0.0, "attempts": 0, "first": now, "solved": None})
     if entry["solved"] is None:
@@ -112,29 +118,78 @@ def record(key: str, score: float, code: str = "") -> dict:
         entry["code"] = code
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
-    try:
-        target = progress_file()
-        if damaged:
-            aside = _put_aside()
-            print(
-                f"What was in {target} could not be read, or not all of it: it is kept beside it as {aside}."
-            )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = target.with_suffix(".new")
-        scratch.write_text(json.dumps(entries, indent=1), "utf-8")
-        scratch.replace(target)  # a reader never sees half a file
-    except (OSError, ValueError, RuntimeError):
-        pass
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        _write(entries, damaged)
     for changed in watchers.values():
         with contextlib.suppress(Exception):
             changed()
     return entry
 
 
+def _write(entries: dict[str, dict], damaged: bool) -> None:
+    """
+    Args:
+        damaged: something unreadable is in the place of the file; it is kept beside it.
+
+    Raises:
+        OSError, ValueError, RuntimeError: the file cannot be written.
+    """
+    target = progress_file()
+    if damaged:
+        aside = _put_aside()
+        print(f"What was in {target} could not be read, or not all of it: it is kept beside it as {aside}.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_suffix(".new")
+    scratch.write_text(json.dumps(entries, indent=1), "utf-8")
+    scratch.replace(target)  # a reader never sees half a file
+
+
+def take_in(file: Path) -> tuple[int, int]:
+    """Adds the progress that the same learner has made elsewhere, for example in the browser. Nothing is lost, and to take a file in twice
+    changes nothing more: of each exercise the better score, the larger number of attempts, the first time it was tried and solved,
+    and the last time it was tried are kept.
+
+    Returns:
+        How many exercises the file has, and how many of them are solved only now.
+
+    Raises:
+        ValueError: the file is no progress file, or cannot be read. Nothing is changed.
+        OSError: the own progress file cannot be written.
+    """
+    others, damaged = _read(file)
+    if damaged or not file.is_file():
+        raise ValueError(
+            f"{file} is not a progress file of this course, or it is damaged. Download it again."
+        )
+    entries, damaged = _own()
+    solved = sum(entry["solved"] is not None for entry in entries.values())
+    for key, theirs in others.items():
+        entries[key] = _joined(entries[key], theirs) if key in entries else theirs
+    _write(entries, damaged)
+    return len(others), sum(entry["solved"] is not None for entry in entries.values()) - solved
+
+
+def _joined(ours: dict, theirs: dict) -> dict:
+    def chosen(which: Callable, name: str) -> str | None:
+        return which((each[name] for each in (ours, theirs) if each.get(name)), default=None)
+
+    joined = {
+        **theirs,
+        **ours,
+        "best": max(ours["best"], theirs["best"]),
+        "attempts": max(ours["attempts"], theirs["attempts"]),
+        "solved": chosen(min, "solved"),
+    }
+    return joined | {
+        name: at for name, which in (("first", min), ("last", max)) if (at := chosen(which, name))
+    }
+
+
 def tally(entry: dict) -> str:
-    """Attempts and time of an exercise in one sentence: "Solved with attempt 3, 12 minutes after the first." """
+    """Attempts and time of an exercise in one sentence: "Solved at attempt 3, 12 minutes after the first." """
     attempts = entry["attempts"]
-    word = f"Solved with attempt {attempts}" if entry["solved"] else f"Attempt {attempts}"
+    solved = "Solved at the first attempt" if attempts == 1 else f"Solved at attempt {attempts}"
+    word = solved if entry["solved"] else f"Attempt {attempts}"
     return f"{word}{f', {_time(entry)} after the first' if attempts > 1 else ''}."
 
 

@@ -107,7 +107,7 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
         f"{solved} of {count} exercises solved.",
         "",
         *course_map(found),
-        "You need not do all labs. *The shortest way* to a lab is the core paths of these labs before it, which take so many minutes together. A section "
+        "You need not do all labs. *The shortest way* to a lab names the labs whose core paths you need before it, and how many minutes these take together. A section "
         "that says *before lab 05* belongs to the way to lab 05.",
         "",
         "| lab | what you build | needs | the shortest way | minutes | solved |",

@@ -51,6 +51,8 @@ NOTE = """\
 **You are in JupyterLite: Python runs in your browser.** Run the next cell first. It fetches NumPy and Matplotlib, which takes a moment the first time.
 
 - What you change is kept in this browser only. *File*, *Download* takes the notebook along; in the course on your own computer, put it into `notebooks/{lab}/`.
+- Your progress is in `progress.json`, at the top of the list of files: right-click it and choose *Download*. In the folder of the course on your own computer,
+  `.venv/bin/python -m course_utils progress progress.json` adds it to yours.
 - If a cell never ends, *Kernel*, *Interrupt* does not help here. Press *Kernel*, *Restart Kernel*, then run the cells again from the top. (The limit of time that checks
   have elsewhere needs a clock that WebAssembly lacks.)
 - There is no PyTorch here. Where the lab uses it, a sentence stands in the place of the cell."""
@@ -66,7 +68,11 @@ _INSTEAD = """\
 </details>"""
 _NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "course_utils.models", "course_utils.yours")
 """What only runs with packages that Pyodide lacks."""
-_INSTALL = "%pip install -q transformer-labs"
+_INSTALL = """\
+%pip install -q transformer-labs
+import os
+from pathlib import Path
+os.environ["TRANSFORMER_LABS_PROGRESS"] = str(Path.cwd().parent / "progress.json")"""
 
 
 def address(lab: Lab) -> str:

@@ -47,7 +47,7 @@ class Offer:
     """A file of a source: its path in it, and how to get its content (which raises Unreadable).
 
     Attributes:
-        inside: its path in an archive that lies there. Whoever handed that in chose it, so it never says whose a file is.
+        inside: its path in an archive that lies there. The person who handed that in chose it, so it never says whose a file is.
     """
 
     parts: tuple[str, ...]

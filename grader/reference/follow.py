@@ -2,7 +2,7 @@
 
 Only the course's own code is executed here: the reference, its catalogue of misconceptions, and small mistakes made in the reference.
 Nothing of a submission is.
-Whoever has made exactly these mistakes earlier, and gives exactly this now, has made no further mistake.
+A learner who has made exactly these mistakes earlier, and gives exactly this now, has made no further mistake.
 """
 
 from __future__ import annotations

@@ -415,7 +415,7 @@ def test_a_check_says_attempts_and_time(lab, capsys):
     Path(os.environ["TRANSFORMER_LABS_PROGRESS"]).write_text(json.dumps(entries))
     assert "Attempt 2, 12 minutes after the first." in run(wrong, "kinds.double", capsys)[0]
     for _ in range(2):
-        assert "Solved with attempt 3, 12 minutes after the first." in run(right, "kinds.double", capsys)[0]
+        assert "Solved at attempt 3, 12 minutes after the first." in run(right, "kinds.double", capsys)[0]
     assert "ttempt" not in run(wrong, "kinds.double", capsys)[0]
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from project import ROOT
 
 from course_utils import progress
 from course_utils.labs import LabInfo, all_labs
@@ -54,6 +57,78 @@ def test_once_solved_further_runs_are_no_attempts_and_lose_nothing():
     assert (entry["best"], entry["attempts"]) == (1.0, 2) and entry["solved"]
 
 
+# ---------------------------------------------------------------------------------- made elsewhere
+
+TIMES = st.sampled_from(
+    ["2026-01-01T10:00:00+00:00", "2026-01-02T10:00:00+00:00", "2026-01-03T10:00:00+00:00"]
+)
+ENTRIES = st.fixed_dictionaries(
+    {"best": st.sampled_from([0.0, 0.5, 1.0]), "attempts": st.integers(0, 9), "solved": st.none() | TIMES},
+    optional={"first": TIMES, "last": TIMES, "code": st.sampled_from("ab")},
+)
+FILES = st.dictionaries(st.sampled_from(["lab.one", "lab.two", "lab.three"]), ENTRIES)
+
+
+@given(FILES, FILES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_progress_made_elsewhere_is_added_loses_nothing_and_is_added_once(
+    own_progress, tmp_path, ours, theirs
+):
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(json.dumps(theirs))
+    own_progress.write_text(json.dumps(ours))
+    new = {key for key, entry in theirs.items() if entry["solved"] and not ours.get(key, {}).get("solved")}
+    assert progress.take_in(elsewhere) == (len(theirs), len(new))
+    found = progress.load()
+    assert found.keys() == ours.keys() | theirs.keys()
+    for key, entry in found.items():
+        both = [each[key] for each in (ours, theirs) if key in each]
+        assert entry["best"] == max(each["best"] for each in both)
+        assert entry["attempts"] == max(each["attempts"] for each in both)
+        assert entry["solved"] == min((each["solved"] for each in both if each["solved"]), default=None)
+    assert progress.take_in(elsewhere) == (len(theirs), 0) and progress.load() == found
+    own_progress.write_text(json.dumps(theirs))
+    elsewhere.write_text(json.dumps(ours))
+    progress.take_in(elsewhere)
+    same = {
+        name: {key: entry.get(name) for key, entry in found.items()}
+        for name in ("best", "solved", "first", "last")
+    }
+    assert same == {name: {key: entry.get(name) for key, entry in progress.load().items()} for name in same}
+
+
+@pytest.mark.parametrize("content", [None, b"", b"[]", b"{", b'{"lab.one": {"best": 2}}', b"\xff"])
+def test_what_is_no_progress_is_refused_in_one_sentence_and_changes_nothing(own_progress, tmp_path, content):
+    progress.record("lab.one", 0.5)
+    before, file = own_progress.read_bytes(), tmp_path / "progress.json"
+    if content is not None:
+        file.write_bytes(content)
+    told = subprocess.run(
+        [sys.executable, "-m", "course_utils", "progress", file], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (
+        (told.returncode, told.stdout) == (1, "")
+        and told.stderr.count("\n") == 1
+        and str(file) in told.stderr
+    )
+    assert own_progress.read_bytes() == before
+
+
+def test_the_command_says_what_it_has_added(own_progress, tmp_path):
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(
+        json.dumps({"lab.one": {"best": 1.0, "attempts": 1, "solved": "2026-01-01T10:00:00+00:00"}})
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "course_utils", "progress", elsewhere],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert told.stdout == "Added. Exercises in the file: 1. Solved here for the first time: 1.\n"
+    assert progress.best_scores() == {"lab.one": 1.0}
+
+
 @pytest.mark.parametrize(
     "minutes, words",
     [
@@ -75,8 +150,8 @@ def test_the_time_to_solve_is_from_the_first_attempt_to_the_one_that_solved_it(m
         "solved": solved.isoformat(),
         "last": last.isoformat(),
     }
-    assert tally(entry) == f"Solved with attempt 2, {words} after the first."
-    assert tally(entry | {"attempts": 1}) == "Solved with attempt 1."
+    assert tally(entry) == f"Solved at attempt 2, {words} after the first."
+    assert tally(entry | {"attempts": 1}) == "Solved at the first attempt."
     assert "some time" in tally(entry | {"first": None})
 
 

@@ -279,7 +279,7 @@ def test_without_a_sandbox_no_reference_is_put_where_untrusted_code_runs(lab, tm
 def test_a_class_from_submission_to_report(lab, tmp_path):
     runner = KernelFree(tmp_path / "log")
     raising = f"def {ATTEND}(*args, **kwargs):\n    raise ValueError"
-    shutil.rmtree(lab.course.submitted)
+    shutil.rmtree(lab.course.submitted, ignore_errors=True)  # what other tests have handed in
     hand_in(lab.course, lab, "perfect", solved(lab))
     hand_in(lab.course, lab, "raising", solved(lab, {ATTEND: raising}))
     hand_in(lab.course, lab, "mask-too", solved(lab, {ATTEND: raising, "causal_mask": "causal_mask = None"}))

@@ -36,7 +36,7 @@ from grader.handout.lab_pages import WIDGET, live_widget, public_page, with_note
 from grader.reference.lab import Lab, checked_exercise, is_solution
 
 PASSED = new_output(
-    "display_data", data={"text/plain": "[ok] softmax: all 5 checks passed.\n  Solved with attempt 3."}
+    "display_data", data={"text/plain": "[ok] softmax: all 5 checks passed.\n  Solved at attempt 3."}
 )
 FIGURE = new_output(
     "display_data", data={"text/html": '<img alt="A curve." src="data:,">', "text/plain": "A curve."}
