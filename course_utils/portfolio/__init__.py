@@ -15,6 +15,7 @@ from textwrap import dedent
 
 from course_utils import labs
 from course_utils.own_code.button import Say, show_button
+from course_utils.portfolio.figures import figures_of
 from course_utils.portfolio.folder import Refused, made_before, put
 from course_utils.portfolio.homes import COURSE, PACKAGE, may_publish
 from course_utils.portfolio.modules import write_modules
@@ -59,8 +60,12 @@ def make(
         new = Path(scratch) / "new"
         (new / "tests").mkdir(parents=True)
         write_modules(new / PACKAGE, made)
-        for name, text in texts_of(work, made, licence, author.strip()).items():
+        figures = figures_of(work)
+        for name, text in texts_of(work, made, licence, author.strip(), figures).items():
             (new / name).write_text(text, "utf-8")
+        for figure in figures:
+            (new / "figures").mkdir(exist_ok=True)
+            (new / "figures" / figure.file).write_bytes(figure.data)
         write_checks(new / "tests" / "checks", work)
         put(new, out, before, said)
     return work

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from course_utils import progress
+from course_utils.portfolio.figures import Figure
 from course_utils.portfolio.homes import PACKAGE, may_publish
 from course_utils.portfolio.modules import Module
 from course_utils.portfolio.pieces import Work
 from course_utils.portfolio_commands import COMMANDS, shell_words
 
 
-def readme_text(work: Work, made: Mapping[str, Module], commands: Mapping[str, Mapping], licence: str) -> str:
+def readme_text(
+    work: Work,
+    made: Mapping[str, Module],
+    commands: Mapping[str, Mapping],
+    licence: str,
+    figures: Sequence[Figure] = (),
+) -> str:
     """The text of README.md.
 
     Args:
         made: the modules by name.
         commands: see :func:`~course_utils.portfolio.texts.commands_of`.
         licence: one of ``LICENCES``.
+        figures: the pictures to show, which lie in the folder ``figures``.
     """
     scores = progress.load()
     lines = [
         *_head(work),
         *_what_it_can_do(work, commands),
+        *_what_it_shows(figures),
         *_what_is_in_it(made, scores),
         *_whose_it_is(made),
         *_what_is_missing(work, scores),
@@ -73,6 +83,16 @@ def _what_it_can_do(work: Work, commands: Mapping[str, Mapping]) -> list[str]:
         "The weights are the course's and come with its package, so these commands run in the course's environment.",
         "",
     ]
+    return lines
+
+
+def _what_it_shows(figures: Sequence[Figure]) -> list[str]:
+    lines = (
+        ["## What it shows", "", "From my notebooks, as they were when I saved them:", ""] if figures else []
+    )
+    for figure in figures:
+        alt = re.sub(r"([\\[\]])", r"\\\1", figure.alt)
+        lines += [f"![{alt}](figures/{figure.file})", "", f"Lab {figure.lab.number}, {figure.lab.title}", ""]
     return lines
 
 

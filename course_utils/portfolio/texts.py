@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 from course_utils import exercises
 from course_utils.checking.expected import FILE_NAME as EXPECTED
 from course_utils.checking.expected import Expected, load_outcomes, save_expected
+from course_utils.portfolio.figures import Figure
 from course_utils.portfolio.homes import COURSE, PACKAGE, may_publish
 from course_utils.portfolio.modules import Module
 from course_utils.portfolio.pieces import Work
@@ -21,13 +22,16 @@ from course_utils.portfolio_commands import COMMANDS, PARTS_FILE
 LICENCES = ("MIT", "Apache-2.0", "none")
 
 
-def texts_of(work: Work, made: Mapping[str, Module], licence: str, author: str) -> dict[str, str]:
+def texts_of(
+    work: Work, made: Mapping[str, Module], licence: str, author: str, figures: Sequence[Figure]
+) -> dict[str, str]:
     """File -> its text, of all that stands beside the modules.
 
     Args:
         made: the modules by name.
         licence: one of ``LICENCES``.
         author: the name in the licence.
+        figures: the pictures that README.md shows.
     """
     commands = commands_of(work, made)
     homes = {key: module.name for module in made.values() for key in module.keys}
@@ -35,7 +39,7 @@ def texts_of(work: Work, made: Mapping[str, Module], licence: str, author: str) 
         f"{PACKAGE}/{PARTS_FILE}": json.dumps({"modules": homes, "commands": commands}, indent=1) + "\n",
         f"{PACKAGE}/__main__.py": _MAIN,
         "tests/test_checks.py": _tests(work, made),
-        "README.md": readme_text(work, made, commands, licence),
+        "README.md": readme_text(work, made, commands, licence, figures),
         "pyproject.toml": _pyproject(made, licence, author, may_publish()),
         "LICENSE-course": (COURSE / "LICENSE").read_text("utf-8"),
         ".gitignore": "__pycache__/\n.pytest_cache/\nbuild/\n*.egg-info/\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import os
 import shutil
@@ -12,11 +13,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 from project import LABS, ROOT
 
 from course_utils import labs as labs_here
-from course_utils import portfolio
+from course_utils import plots, portfolio
 from course_utils.portfolio import homes, make
+from course_utils.portfolio.figures import figures_of
 from course_utils.portfolio.folder import MARKER, Refused
 from course_utils.portfolio.homes import MODULES, PACKAGE
 from course_utils.portfolio.modules import modules_of
@@ -76,6 +80,68 @@ def test_a_lab_that_names_its_modules_names_them_for_every_exercise_and_no_modul
 def test_the_commands_need_exercises_that_there_are(labs):
     keys = {key for lab in labs.values() for key in lab.exercises}
     assert {key for command in COMMANDS.values() for key in command.needs} <= keys
+
+
+# ---------------------------------------------------------------------------------- pictures
+
+
+def shown(alt: str, monkeypatch) -> dict:
+    """The output of ``show_figure`` in a notebook."""
+    published: list[dict] = []
+    monkeypatch.setattr(plots, "publish", published.append)
+    figure = Figure(figsize=(2, 1))
+    figure.subplots().plot([1, 2])
+    plots.show_figure(figure, alt=alt)
+    return {"output_type": "display_data", "metadata": {}, "data": published[0]}
+
+
+def output(**data: object) -> dict:
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+def below(notebook, exercise: str, outputs: object) -> None:
+    """Puts outputs into the cell after an exercise's check."""
+    checks = [
+        place for place, cell in enumerate(notebook.cells) if cell.source.rstrip().endswith(f'.{exercise}")')
+    ]
+    cell = next(each for each in notebook.cells[checks[0] + 1 :] if each.cell_type == "code")
+    cell["outputs"] = outputs
+
+
+def test_the_readme_shows_the_last_picture_of_each_lab_that_belongs_to_what_went_in(
+    labs, tmp_path, monkeypatch
+):
+    first, second = (
+        solved(labs["00_start_here"]),
+        solved(labs["02_self_attention"], {"causal_mask": "causal_mask = None"}),
+    )
+    last = shown('Weights of [a] "cat"\nand a dog', monkeypatch)
+    below(first, "softmax", [shown("earlier", monkeypatch), last, {"output_type": "stream", "text": "x"}])
+    below(second, "causal_mask", [shown("of something that did not go in", monkeypatch)])
+    notebooks = bench(tmp_path / "labs", labs, {"00_start_here": first, "02_self_attention": second})
+    make(notebooks, tmp_path / "out", said=quiet)
+    assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == ["00.webp"]
+    with Image.open(tmp_path / "out" / "figures" / "00.webp") as picture:
+        assert picture.width > picture.height
+    text = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert '![Weights of \\[a\\] "cat" and a dog](figures/00.webp)\n\nLab 00, Start here\n' in text
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        None, 7, "text", [None, 3, {}, {"data": 1}, {"data": {"text/html": 5, "image/png": {}}}],
+        [output(**{"image/png": "not base64"}), output(**{"image/png": base64.b64encode(b"GIF89a").decode()})],
+        [output(**{"image/png": base64.b64encode(b"\x89PNG" + bytes(2**20)).decode()})],
+        [output(**{"text/html": '<img alt="x" src="data:image/webp;base64,AAAA" class="figure-1">'})],
+        [output(**{"text/html": '<img alt="x" src="https://example.org/x.webp" class="figure-1">'})],
+    ],
+)  # fmt: skip
+def test_what_is_no_picture_is_left_out(labs, tmp_path, outputs):
+    notebook = solved(labs["00_start_here"])
+    below(notebook, "softmax", outputs)
+    found = gather(labs_here.labs_in(bench(tmp_path, labs, {"00_start_here": notebook})))
+    assert found.pieces and figures_of(found) == []
 
 
 # ---------------------------------------------------------------------------------- nothing yet
