@@ -28,6 +28,7 @@ from grader.grade import autograde as grading
 from grader.grade.resume import Again
 from grader.grade.watch import DAY, HandIn, Queue, Watch, place_of
 from grader.handout.demo import solved
+from grader.people.roster import Person
 from grader.reference.lab import Lab, is_solution
 from grader.show.returning import KEPT, return_feedback, say_kept
 
@@ -501,3 +502,15 @@ def test_a_class_hands_in_at_once_and_a_notebook_that_takes_long_keeps_nobody_wa
     assert [line.partition(":")[0] for line in said][-1] == "ann" and len(said) == 7
     assert all("5 of 5 points" in watched.page(secret) for secret in secrets.values())
     assert sorted(watched.runner.runs()) == sorted(["ann-3", *(f"s{n}-{n + 4}" for n in range(6))])
+
+
+def test_a_team_s_work_is_graded_for_each_member(watched):
+    with Gradebook.open(watched.lab.course) as gradebook:
+        gradebook.enter_people(Person(each, each.title(), "Ey") for each in ("ann", "ben", "eve"))
+        gradebook.enter_teams({"ann": "red", "ben": "red"})
+    ann = watched.submits("ann")
+    told = "graded, 5 of 5 points from the checks; feedback returned"
+    assert watched.watch() == [f"ann: {told}", f"ben: {told}"]
+    assert watched.scores() == {"ann": 5, "ben": 5}
+    assert "5 of 5 points" in watched.page(ann)
+    assert watched.watch() == []
