@@ -1,6 +1,6 @@
 """What was handed in, as a fingerprint: another one means that there is something else to grade.
 
-It needs nothing of what grades, so that whoever only asks whether somebody handed in anew does not wait for that.
+It needs nothing of what grades, so a command that only asks whether somebody has handed in again does not wait for that.
 """
 
 from __future__ import annotations

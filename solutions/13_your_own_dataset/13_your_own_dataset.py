@@ -995,9 +995,9 @@ for name, lora in {"LoRA": True, "fine-tuned": False}.items():
 
 # %% tags=["skip-grading"]
 began = time.perf_counter()
-by_words = tfidf(words[chosen], y[chosen])
+counting = tfidf(words[chosen], y[chosen])
 said = {"majority": np.full(len(validation), usual),
-        "TF-IDF": by_words(words[validation])}
+        "TF-IDF": counting(words[validation])}
 seconds |= {"majority": 0, "TF-IDF": time.perf_counter() - began}
 said |= {name: logits["validation"].argmax(axis=1) for name, logits in kept.items()}
 show_table(
@@ -1080,7 +1080,7 @@ check("your_own_dataset.bootstrap_interval")
 from course_utils.plots import show_figure
 from course_utils.plots.own_data import intervals
 
-right = {"TF-IDF": by_words(words[test]) == y[test]}
+right = {"TF-IDF": counting(words[test]) == y[test]}
 right |= {name: logits["test"].argmax(axis=1) == y[test]
           for name, logits in kept.items()}
 draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))

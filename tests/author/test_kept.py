@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from course_utils.checking import outcome as judging
 from course_utils.checking.expected import FILE_NAME
 from grader.author.build import BuildError, build
 from grader.author.new import new_lab
 from grader.course import Course
-from grader.reference import lab as labs
 
 SLIP = """
 slip("double", "too_often", "A number is taken two and a half times.", "Two and a half times a number is more than twice. Try both with 5.", ("np.multiply(x, 2)", "np.multiply(x, 2.5)"))
@@ -35,7 +35,7 @@ def tiny(tmp_path) -> Path:
 @pytest.fixture
 def processor(monkeypatch) -> Callable[[int], None]:
     """Changes the processor: from then on, other last digits come out of every computation."""
-    here = labs.try_exercise
+    here = judging.try_exercise
 
     def change(number: int) -> None:
         rng = np.random.default_rng(number)
@@ -52,7 +52,7 @@ def processor(monkeypatch) -> Callable[[int], None]:
                 for outcome in here(*arguments)
             ]
 
-        monkeypatch.setattr(labs, "try_exercise", there)
+        monkeypatch.setattr(judging, "try_exercise", there)
 
     return change
 

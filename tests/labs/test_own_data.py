@@ -246,7 +246,9 @@ def published(lab, tmp_path_factory):
         "names": list(LIBRARIES),
         "y": np.array([LIBRARIES.index(row["label"]) for row in rows]),
         "chosen": np.arange(6),
+        "validation": np.arange(6, 12),
         "test": np.arange(6, len(rows)),
+        "usual": 0,
         "draws": np.random.default_rng(0).integers(0, len(rows) - 6, (50, len(rows) - 6)),
         "hub": hub,
     }
