@@ -77,7 +77,7 @@ def _text(value: Any) -> str:
 
 
 def _decoded(kind: str, text: str) -> bytes:
-    """The picture; empty if it is too large, or is none."""
+    """The picture; empty if it is too large, or not a picture."""
     if len(text) > _MOST_BYTES * 4 // 3:
         return b""
     try:
