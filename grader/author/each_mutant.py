@@ -20,7 +20,7 @@ from grader.course import Course, CourseError
 from grader.reference.lab import Lab
 from grader.reference.mutants import CUT, Mutant, mutants, mutants_of
 
-_SILENT_SECONDS = 300
+_SILENT_SECONDS = 600
 """After so long without a word, a mutant is stopped from outside. (Python code is stopped by the time limit of its case.)"""
 
 _MEMORY = 2 * 2**30
