@@ -1115,8 +1115,8 @@ measured("your_own_dataset.who_wins")
 # encoder. For the other two, look at the picture, and then at the seconds in the table of section 4.
 #
 # Did you see that the order has changed? On validation the frozen encoder was ahead of the two that were trained, and on the test it is behind them (0.520,
-# 0.527 and 0.577 when this lab was written). That does not make validation wrong: neither 150 nor 300 texts can tell these three apart for sure. And it is no
-# reason to choose again. A model that is chosen because it did best on the test looks better than it is.
+# 0.527 and 0.577 when this lab was written). That does not make validation wrong. If whole groups are drawn, neither these 150 texts nor
+# these 300 can tell LoRA or the fine-tuned encoder from the frozen one. And it is no reason to choose again. A model that is chosen because it did best on the test looks better than it is.
 #
 # A word of caution: the interval is only about the *texts* of the test. The split, the choice of the 96 labels and the seed of the training are
 # sources of chance, too. So the comparison was repeated outside this notebook, with three splits. Each split has its own labels and its own seed.
