@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, event
 
+from grader.book.tables import install_triggers
+
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
@@ -184,38 +186,21 @@ def _triggers() -> dict[str, str]:
 
 
 def install(engine: Engine) -> None:
-    """Makes a gradebook keep a log from now on. One that already does is only read.
+    """Makes a gradebook keep a log from now on. One that already does is only read."""
+    install_triggers(engine, LOG, _triggers(), _make_tables)
 
-    It is done whenever the grader opens a gradebook, because an upgrade of nbgrader's may replace tables, and with them
-    their triggers.
-    """
-    wanted = _triggers()
-    with engine.connect() as db:
-        there = dict(
-            db.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE name LIKE ?", (f"{LOG}%",)).all()
-        )
-    ours = {name: sql for name, sql in there.items() if (sql or "").startswith("CREATE TRIGGER")}
-    if ours == wanted:
-        return
-    with engine.connect() as db:
-        db.exec_driver_sql(
-            "BEGIN IMMEDIATE"
-        )  # so that no change falls between the old triggers and the new ones
-        db.exec_driver_sql(
-            f"CREATE TABLE IF NOT EXISTS {LOG} (id INTEGER PRIMARY KEY AUTOINCREMENT, "
-            "at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')), "
-            "who TEXT, program TEXT, lab TEXT, student TEXT, item TEXT, what TEXT NOT NULL, before TEXT, after TEXT, why TEXT)"
-        )
-        db.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {_SIGNATURE} (who TEXT, program TEXT, why TEXT)")
-        for table in (LOG, _SIGNATURE):  # in gradebooks of earlier versions, no reasons were kept
-            columns = {row[1] for row in db.exec_driver_sql(f"PRAGMA table_info({table})")}
-            if "why" not in columns:
-                db.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN why TEXT")
-        for name in ours.keys() | wanted.keys():
-            db.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
-        for sql in wanted.values():
-            db.exec_driver_sql(sql)
-        db.commit()
+
+def _make_tables(db: Connection) -> None:
+    db.exec_driver_sql(
+        f"CREATE TABLE IF NOT EXISTS {LOG} (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+        "at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')), "
+        "who TEXT, program TEXT, lab TEXT, student TEXT, item TEXT, what TEXT NOT NULL, before TEXT, after TEXT, why TEXT)"
+    )
+    db.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {_SIGNATURE} (who TEXT, program TEXT, why TEXT)")
+    for table in (LOG, _SIGNATURE):  # in gradebooks of earlier versions, no reasons were kept
+        columns = {row[1] for row in db.exec_driver_sql(f"PRAGMA table_info({table})")}
+        if "why" not in columns:
+            db.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN why TEXT")
 
 
 def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:

@@ -67,6 +67,21 @@ class Result:
     before: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def state(self) -> str:
+        """How the run ended, see :mod:`grader.run.states`; empty if it was not run by this course's grading."""
+        return self.marker.state if self.marker else ""
+
+    @property
+    def recognised(self) -> tuple[str, ...]:
+        """The misconceptions in it, each with its exercise, as in the marker."""
+        return tuple(self.marker.recognised) if self.marker else ()
+
+    @property
+    def recognised_before(self) -> frozenset[str]:
+        """Those of any hand-in that was graded before this one."""
+        return frozenset(text for texts in self.before for text in texts)
+
+    @property
     def waiting(self) -> frozenset[str]:
         """Cells whose points a human still has to give, of those that count."""
         return frozenset(cell for cell, points in self._counting.items() if points is None)

@@ -6,12 +6,14 @@ Requests, statuses, rules, the log, and who reads which answer have their tables
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from uuid import uuid4
 
 from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    Connection,
     DateTime,
     Engine,
     Float,
@@ -188,6 +190,41 @@ TOGETHER = Table(
 _INDEXES = {"submitted_notebook": "assignment_id", "grade": "notebook_id", "comment": "notebook_id"}
 """Columns by which nbgrader's tables cannot be searched without reading everybody's rows, so that a command of nbgrader's, which
 asks for one student at a time, would take longer for each the more there are."""
+
+
+def install_triggers(
+    engine: Engine,
+    prefix: str,
+    wanted: Mapping[str, str],
+    prepare: Callable[[Connection], None] = lambda _: None,
+) -> None:
+    """Makes a gradebook have exactly these of our triggers. One that already has them is only read.
+
+    It is done whenever the grader opens a gradebook, because an upgrade of nbgrader's may replace tables, and with them their triggers.
+
+    Args:
+        prefix: what the names of these triggers begin with, and no others.
+        wanted: name -> SQL, as SQLite keeps it.
+        prepare: what has to be there before them, made in the same transaction.
+    """
+    with engine.connect() as db:
+        ours = dict(
+            db.exec_driver_sql(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?", (f"{prefix}%",)
+            ).all()
+        )
+    if ours == wanted:
+        return
+    with engine.connect() as db:
+        db.exec_driver_sql(
+            "BEGIN IMMEDIATE"
+        )  # so that no change falls between the old triggers and the new ones
+        prepare(db)
+        for name in ours.keys() | wanted.keys():
+            db.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
+        for sql in wanted.values():
+            db.exec_driver_sql(sql)
+        db.commit()
 
 
 def bring_up_to_date(engine: Engine) -> None:

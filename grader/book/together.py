@@ -11,21 +11,17 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.book.tables import TOGETHER
+from grader.book.tables import TOGETHER, install_triggers
 from grader.people.shared import Together
 
 _SHARED = {"grade": ("manual_score", "extra_credit", "needs_manual_grade"), "comment": ("manual_comment",)}
 """Table of nbgrader's -> what of it people enter."""
+_SHARE = "transformer_labs_share"
 
 
 def install(engine: Engine) -> None:
     """Sees to it that what a person enters for one copy of a work is entered for all. Each change is in the log."""
-    with engine.connect() as db:
-        there = set(db.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars())
-    for name, sql in _triggers():
-        if name not in there:
-            with engine.begin() as db:
-                db.exec_driver_sql(f"CREATE TRIGGER IF NOT EXISTS {name} {sql}")
+    install_triggers(engine, _SHARE, {name: f"CREATE TRIGGER {name} {sql}" for name, sql in _triggers()})
 
 
 def _triggers() -> Iterator[tuple[str, str]]:
@@ -37,12 +33,12 @@ def _triggers() -> Iterator[tuple[str, str]]:
         differs = " OR ".join(f"OLD.{each} IS NOT NEW.{each}" for each in columns)
         same = ", ".join(f"{each} = NEW.{each}" for each in columns)
         yield (
-            f"transformer_labs_share_{table}",
+            f"{_SHARE}_{table}",
             f"AFTER UPDATE OF {', '.join(columns)} ON {table} WHEN {differs} BEGIN "
             f"UPDATE {table} SET {same} WHERE cell_id = NEW.cell_id AND notebook_id IN {others}; END",
         )
     yield (
-        "transformer_labs_share_no_more",
+        f"{_SHARE}_no_more",
         f"AFTER DELETE ON submitted_notebook BEGIN DELETE FROM {TOGETHER.name} WHERE page = OLD.id; END",
     )
 

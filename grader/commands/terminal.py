@@ -54,6 +54,13 @@ FromLab = Annotated[
     typer.Option("--from", metavar="LAB", parser=_lab, help="In this lab and all that come after it."),
 ]
 OnlyLab = Annotated[str | None, typer.Option("--lab", metavar="LAB", parser=_lab, help="In this lab only.")]
+SharedAccount = Annotated[
+    bool,
+    typer.Option(
+        "--shared-account",
+        help="Trust the names in the exchange, because one system user owns every submission.",
+    ),
+]
 Section = Annotated[
     str | None, typer.Option("--section", metavar="NAME", help="Only students of this section of the roster.")
 ]

@@ -23,6 +23,7 @@ from grader.commands.terminal import (
     Labs,
     PageFile,
     Section,
+    SharedAccount,
     TableFile,
     as_table,
     console,
@@ -118,6 +119,14 @@ def _time(text: str) -> datetime:
     )
 
 
+_Layout = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        metavar="LAYOUT",
+        help=f"What SOURCE is, if it is not recognised: {', '.join(names_of_layouts())}.",
+    ),
+]
 _COLLECTED = ("Student", "File", "What happened", "Notes")
 
 
@@ -130,21 +139,8 @@ def collect(
             metavar="SOURCE", help="A folder, or your learning platform's zip; default: the exchange."
         ),
     ] = None,
-    shared_account: Annotated[
-        bool,
-        typer.Option(
-            "--shared-account",
-            help="Trust the names in the exchange, because one system user owns every submission.",
-        ),
-    ] = False,
-    layout: Annotated[
-        str,
-        typer.Option(
-            "--as",
-            metavar="LAYOUT",
-            help=f"What SOURCE is, if it is not recognised: {', '.join(names_of_layouts())}.",
-        ),
-    ] = "",
+    shared_account: SharedAccount = False,
+    layout: _Layout = "",
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask whether SOURCE is what it is taken for.")
     ] = False,
@@ -446,21 +442,8 @@ def watch(
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes at most; default: one per core.")
     ] = None,
-    shared_account: Annotated[
-        bool,
-        typer.Option(
-            "--shared-account",
-            help="Trust the names in the exchange, because one system user owns every submission.",
-        ),
-    ] = False,
-    layout: Annotated[
-        str,
-        typer.Option(
-            "--as",
-            metavar="LAYOUT",
-            help=f"What SOURCE is, if it is not recognised: {', '.join(names_of_layouts())}.",
-        ),
-    ] = "",
+    shared_account: SharedAccount = False,
+    layout: _Layout = "",
     sandbox: Sandbox = None,
 ) -> None:
     """Grade what is handed in as it arrives, and return its feedback, until you stop it with Ctrl-C.

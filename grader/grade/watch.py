@@ -18,10 +18,10 @@ from pathlib import Path
 from grader.book.attempts import Attempt
 from grader.book.gradebook import Gradebook
 from grader.errors import GraderError
-from grader.files import TIMESTAMP, Unreadable, file_bytes, printable, time_of
+from grader.files import printable
 from grader.grade.autograde import SecondRuns, autograde, locked
 from grader.grade.resume import Again, sort_out
-from grader.grade.work import Record
+from grader.grade.work import Record, handed_in_at
 from grader.receive.collect import ASKED, REFUSED, Collected, collect, when_sure
 from grader.receive.exchange import inbound_of
 from grader.receive.handed_in import fingerprint_of_submission
@@ -273,7 +273,7 @@ class Watch:
             running = self._running.get(student)
             if handed_in not in (self._done.get(student), running and running.handed_in):
                 due = deadline + times.get(student, timedelta()) if deadline else None
-                waiting.append(HandIn(student, handed_in, _handed_in_at(folder) or self.now(), due))
+                waiting.append(HandIn(student, handed_in, handed_in_at(folder)[1] or self.now(), due))
         self.queue.keep_only({each.student for each in waiting})
         for each in sorted(waiting, key=lambda each: each.when):
             self.queue.put(each)
@@ -381,11 +381,3 @@ class Watch:
             return False
         self._wrong.pop(what, None)
         return True
-
-
-def _handed_in_at(folder: Path) -> datetime | None:
-    """When it was handed in, as the exchange or a platform says."""
-    try:
-        return time_of(file_bytes(folder / TIMESTAMP)[:100].decode())
-    except (Unreadable, UnicodeDecodeError):
-        return None

@@ -286,7 +286,7 @@ class Grading:
         Args:
             handed_in: the fingerprint of that member's copy.
         """
-        timestamp, submitted = _handed_in_at(folder)
+        timestamp, submitted = handed_in_at(folder)
         return replace(
             graded,
             record=replace(graded.record, student=folder.parent.name),
@@ -340,7 +340,7 @@ class Grading:
     ) -> Graded:
         notebook = with_results(self.lab, executed, self.release, verdicts, state, notes, self.share)
         notebook.metadata["transformer_labs"] = {"seed": self.seed, "state": state}
-        timestamp, submitted = _handed_in_at(prepared.folder)
+        timestamp, submitted = handed_in_at(prepared.folder)
         points = points_in(notebook, submitted, read)
         scores = points.of_cells.values()
         record = Record(
@@ -367,7 +367,7 @@ class Grading:
         return Graded(record, prepared.handed_in, data, timestamp, secret, points)
 
 
-def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
+def handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
     """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and the time in UTC."""
     text = _text_of(folder / TIMESTAMP, 100)
     time = time_of(text) if text else None

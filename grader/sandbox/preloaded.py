@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -296,14 +296,21 @@ def borrow(setting: Setting) -> Preloaded:
     Raises:
         GraderError: the sandbox cannot be set up on this machine.
     """
-    waiting = _idle.get(setting, [])
-    with contextlib.suppress(IndexError):  # none is left; another thread may have taken the last
-        while True:
-            preloaded = waiting.pop()
-            if preloaded.alive:
-                return preloaded
-            preloaded.close()
+    for preloaded in _taken(_idle.get(setting, [])):
+        if preloaded.alive:
+            return preloaded
+        preloaded.close()
     return Preloaded(setting)
+
+
+def _taken(waiting: list[Preloaded]) -> Iterator[Preloaded]:
+    """Takes processes out, one after the other, so that no other thread, which may be doing the same, gets one of them, too."""
+    while True:
+        try:
+            preloaded = waiting.pop()
+        except IndexError:
+            return
+        yield preloaded
 
 
 def give_back(preloaded: Preloaded) -> None:
@@ -315,6 +322,5 @@ def give_back(preloaded: Preloaded) -> None:
 def close_all() -> None:
     """Ends every container that is being kept for another kernel."""
     for waiting in list(_idle.values()):
-        with contextlib.suppress(IndexError):
-            while True:
-                waiting.pop().close()  # taken away first, so that no other thread borrows it
+        for preloaded in _taken(waiting):
+            preloaded.close()

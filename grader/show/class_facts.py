@@ -19,7 +19,7 @@ from grader.grade.work import WORKING
 from grader.receive.refused import Refused
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT, UNREADABLE
-from grader.show.check_statistics import FEW, Statistics, statistics_of
+from grader.show.check_statistics import FEW, Statistics, passes, statistics_of
 from grader.show.pages import percent
 from grader.show.standing import Standing, standing_of, standings
 
@@ -166,7 +166,7 @@ class Analysis:
         stands = standing_of(result, True, result.marks)
         if stands in (Standing.EXCUSED, Standing.ZERO):
             return str(stands)
-        return result.marker.state if result.marker else ""
+        return result.state
 
     def notes(self, result: Result) -> list[str]:
         """What there is to know about a submission."""
@@ -368,11 +368,11 @@ def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconcepti
     before: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for result in results:
-        now = set(result.marker.recognised if result.marker else ())
+        now = set(result.recognised)
         for text in sorted(now):
             held.setdefault(text, []).append(result.student)
-        earlier = {text for texts in result.before for text in texts}
-        if result.marker and result.marker.state in ENDED:
+        earlier = set(result.recognised_before)
+        if result.state in ENDED:
             earlier &= now  # of the others, nobody knows whether they are still there
         before.update(earlier)
         kept.update(earlier & now)
@@ -412,11 +412,11 @@ def _who_needs_help(
         }
         base = {cell: points for cell, points in at_stake.items() if cell in expected} or at_stake
         share = _share_in(result, base)
-        recognised = result.marker.recognised if result.marker else ()
+        recognised = result.recognised
         tried = [name for name in names.values() if name not in result.untouched]
-        ended = ENDED.get(result.marker.state) if result.marker else None
+        ended = ENDED.get(result.state)
         reasons = [f"the submission {ended}"] if ended else []
-        if not tried and not (result.marker and result.marker.state == UNREADABLE):
+        if not tried and result.state != UNREADABLE:
             reasons.append("nothing was attempted")
         elif tried and not ended and share < NEEDS_HELP_BELOW:  # lateness alone is no reason to need help
             of = "" if base == at_stake else " in what most of the class has solved"
@@ -450,15 +450,14 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     """What to talk about first with a student who has this result: what ended the run, else the first exercise without full points, with what
     was recognised there.
     """
-    state = result.marker.state if result.marker else ""
-    if state in ENDED:
-        return f"Run `grader doctor` on the file, and look together at why it {ENDED[state]}."
+    if result.state in ENDED:
+        return f"Run `grader doctor` on the file, and look together at why it {ENDED[result.state]}."
     lost = (
         cell
         for cell, points in result.points.items()
         if cell in result.counts.most(names)
         and points is not None
-        and points < lab.points_of_cells[cell] - 0.005
+        and not passes(points, lab.points_of_cells[cell])
     )
     first = min(lost, key=list(names).index, default=None)
     if first is None:
@@ -469,7 +468,7 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     known = {
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
-    for text in result.marker.recognised if result.marker else ():
+    for text in result.recognised:
         exercise, _, which = text.partition(": ")
         if exercise == name and (entry := known.get((exercise, which))):
             return f"Begin with `{name}`: {entry.title} Ask them to explain this: {entry.hint}"

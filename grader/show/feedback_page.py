@@ -29,6 +29,7 @@ from grader.book.requests import exercise_name
 from grader.grade.results import FACTS
 from grader.receive.regrade import blank, file_name
 from grader.reference.lab import checked_exercise, file_in, is_added, nbgrader_of
+from grader.show.check_statistics import passes
 
 MAX_FORMULAS = 400
 """How many formulas are drawn of a cell of the course's, and of everything that others wrote on a page."""
@@ -170,7 +171,7 @@ def _requests(rows: Sequence[dict[str, Any]], facts: Mapping[str, Any]) -> dict[
 
 
 def _mark(score: float, points: float) -> str:
-    if score >= points - 0.005:
+    if passes(score, points):
         return "all"
     return "some" if score else "none"
 

@@ -97,18 +97,16 @@ def _exercises(lab: Lab, stands: Standing, result: Result | None) -> list[tuple[
             (name, str(stands), "", "", "", f"{lab.points_of_cells[cell]:g}", *[""] * 7)
             for cell, name in names_of_cells(lab).items()
         ]
-    state = result.marker.state if result.marker else ""
-    recognised = _by_exercise(result.marker.recognised if result.marker else ())
-    before = _by_exercise(sorted({text for texts in result.before for text in texts}))
+    recognised, before = _by_exercise(result.recognised), _by_exercise(sorted(result.recognised_before))
     given, working = given_in(result), with_working(result)
     for cell, name in names_of_cells(lab).items():
         of, points = lab.points_of_cells[cell], result.points.get(cell)
-        unread = state == UNREADABLE
+        unread = result.state == UNREADABLE
         rows.append(
             (
                 name,
                 str(stands),
-                state,
+                result.state,
                 str(len(result.before) + 1),
                 "" if points is None else f"{points:g}",
                 f"{of:g}",

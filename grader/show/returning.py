@@ -7,8 +7,8 @@ from __future__ import annotations
 import glob
 import shutil
 from datetime import datetime
-from html import escape
 
+import jinja2
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError, ExchangeFactory
@@ -54,9 +54,10 @@ def say_kept(
     Raises:
         GraderError: it cannot be written or returned at the moment.
     """
-    text = _PAGE.format(
-        title=escape(title_of(lab)),
-        student=escape(student),
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("grader", "show"), autoescape=True)
+    text = environment.get_template("kept.html").render(
+        title=title_of(lab),
+        student=student,
         when=f"{when:%Y-%m-%d, %H:%M} UTC",
         free=f"{free:%Y-%m-%d, %H:%M} UTC{' (the deadline)' if free == due else ''}",
         times="once" if per_day == 1 else f"{per_day} times",
@@ -92,30 +93,3 @@ def _release(lab: Lab, student: str, folder: str) -> None:
         ).start()
     except (ExchangeError, OSError) as error:
         raise GraderError(f"nbgrader's exchange cannot be used: {error}.") from None
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}: kept</title>
-<style>
-  :root {{ color-scheme: light dark; --ink: #1b1b1b; --soft: #55636f; --paper: #fff; --card: #f5f7f9; }}
-  @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e8eaed; --soft: #a9b4bf; --paper: #16191d; --card: #20252b; }} }}
-  body {{ color: var(--ink); background: var(--paper); font: 16px/1.55 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1.2rem; overflow-wrap: break-word; }}
-  h1 {{ margin: 0; font-size: 1.7rem; line-height: 1.25; }} header {{ background: var(--card); border-radius: 8px; padding: 1rem 1.2rem; margin-bottom: 1.5rem; }}
-  .soft {{ color: var(--soft); font-size: .92rem; margin: .3rem 0 0; }} .first {{ font-size: 1.15rem; font-weight: 600; }}
-</style>
-</head>
-<body>
-<header><h1>{title}</h1><p class="soft">{student}, handed in on {when}</p></header>
-<main>
-<p class="first">Your work has arrived and is kept. It has not been graded yet.</p>
-<p>Work in this lab is graded as soon as you hand it in, but at most {times} in 24 hours. You have reached that limit.</p>
-<p>This version will be graded after {free}, unless you hand in a newer one before then. You need not hand it in again. Look again after that time: its feedback will have taken the place of this page.</p>
-<p>Your last version is the one that counts, whether or not the earlier ones were graded.</p>
-</main>
-</body>
-</html>
-"""

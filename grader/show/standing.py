@@ -58,10 +58,9 @@ def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> 
         return Standing.COLLECTED if collected else Standing.NOT_HANDED_IN
     if result.marker is None and not any(points is not None for points in result.points.values()):
         return Standing.COLLECTED  # nbgrader enters a submission before it grades it
-    state = result.marker.state if result.marker else ""
-    if state == UNREADABLE:
+    if result.state == UNREADABLE:
         return Standing.UNREADABLE
-    return Standing.CUT_SHORT if state in CUT_SHORT else Standing.GRADED
+    return Standing.CUT_SHORT if result.state in CUT_SHORT else Standing.GRADED
 
 
 def collected(lab: Lab) -> frozenset[str]:

@@ -345,7 +345,7 @@ def _held(results: Sequence[tuple[Lab, Sequence[Result]]]) -> dict[str, dict[str
     for lab, found in results:
         titles = _titles(lab)
         for one in found:
-            for text in one.marker.recognised if one.marker else ():
+            for text in one.recognised:
                 exercise, _, name = text.partition(": ")
                 title = titles.get((exercise, name), name)
                 held.setdefault(title, {}).setdefault(lab.name, set()).add(one.student)

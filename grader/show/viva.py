@@ -251,7 +251,7 @@ def _held(lab: Lab, result: Result | None) -> tuple[tuple[str, str, str], ...]:
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
     found = []
-    for text in result.marker.recognised if result and result.marker else ():
+    for text in result.recognised if result else ():
         exercise, _, name = text.partition(": ")
         entry = known.get((exercise, name))
         found.append((exercise, entry.title if entry else name, entry.hint if entry else ""))
