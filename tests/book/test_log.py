@@ -190,6 +190,22 @@ def test_triggers_that_an_upgrade_has_dropped_come_back_and_the_log_stays(lab):
     assert [line[3:] for line in lines(lab)][1:] == [(log.DEADLINE, "2030-01-01 00:00 UTC", "")]
 
 
+def test_triggers_of_an_earlier_version_are_replaced_those_of_the_log_and_those_of_teams(lab):
+    def triggers(book: sqlite3.Connection) -> dict[str, str]:
+        return dict(book.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+
+    lines(lab)  # which opens the gradebook
+    with closing(sqlite3.connect(lab.course.gradebook)) as book, book:
+        ours = triggers(book)
+        for name in ours:
+            book.execute(f"DROP TRIGGER {name}")
+            book.execute(f"CREATE TRIGGER {name} AFTER UPDATE ON assignment BEGIN SELECT 1; END")
+        assert triggers(book).keys() == ours.keys()
+    lines(lab)
+    with closing(sqlite3.connect(lab.course.gradebook)) as book:
+        assert triggers(book) == ours and len({name.rpartition("_")[0] for name in ours}) > 1
+
+
 def test_the_command_shows_the_log_and_writes_a_table(lab, monkeypatch):
     monkeypatch.chdir(lab.course.root)
     with book_of(lab.course) as book:
