@@ -34,6 +34,7 @@ from course_utils.checking.check import SEED_VARIABLE
 from course_utils.checking.expected import FILE_NAME
 from grader.author.build import build
 from grader.book.gradebook import Gradebook
+from grader.book.state import marker_of
 from grader.course import Course
 from grader.handout.demo import hand_in, solved
 from grader.reference.lab import SETTINGS, Lab, runs_in_grading
@@ -91,7 +92,9 @@ def hand_in_loops(lab: Lab, size: int, count: int) -> list[str]:
 
 
 def forget_grades(lab: Lab) -> None:
+    """Starts a new gradebook on purpose: what noted that there was one goes, too."""
     lab.course.gradebook.unlink()
+    marker_of(lab.course).unlink()
     shutil.rmtree(lab.course.autograded, ignore_errors=True)
     with Gradebook.open(lab.course) as gradebook:
         gradebook.register(lab)
