@@ -59,10 +59,12 @@ def labs(course) -> dict[str, Lab]:
 
 @pytest.fixture
 def its_turn(request) -> Callable[[int, int], None]:
-    """Skips the rest of a test that takes turns with others from day to day, unless it is its day: told its place, and how many there are."""
+    """Skips the rest of a test that takes turns with others from day to day, unless it is its day: told its place, how many there are, and
+    for how many days each has its turn.
+    """
 
-    def unless(place: int, count: int) -> None:
-        if not request.config.getoption("--every-lab") and place != turn_of(count):
+    def unless(place: int, count: int, days: int = 1) -> None:
+        if not request.config.getoption("--every-lab") and place != turn_of(count, days):
             pytest.skip(
                 "it takes turns from day to day, and it is another's day; --every-lab runs everything"
             )
@@ -151,14 +153,19 @@ def pytest_terminal_summary(terminalreporter, config):
         for report in reports
         if isinstance(report, pytest.TestReport)
     ]
-    spent = Counter()
+    spent, tests = Counter(), Counter()
     for report in reports:
         spent[report.nodeid.partition("::")[0]] += report.duration
+        tests[report.nodeid] += report.duration
     shown = [(name, seconds) for name, seconds in spent.most_common() if seconds >= 10]
     for name, seconds in shown:
         terminalreporter.line(f"{seconds:6.0f}  {name}")
     rest = spent.total() - sum(seconds for _, seconds in shown)
     terminalreporter.line(f"{rest:6.0f}  {len(spent) - len(shown)} other files")
+    terminalreporter.section("the tests that took longest, in seconds")
+    for name, seconds in tests.most_common(60):
+        if seconds >= 10:
+            terminalreporter.line(f"{seconds:6.0f}  {name.removeprefix('tests/')}")
     measured = config.stash.get(_measured, {})
     if not measured:
         return

@@ -14,6 +14,10 @@ ROOT = Path(__file__).parents[1]
 LABS = Course(ROOT).labs()
 
 
+ALONE = ("a training", "a class", "a release")
+"""What has the machine to itself for minutes: one of them each day."""
+
+
 def turn_of(count: int, days: int = 1) -> int:
     """Whose turn it is, from 0 to ``count`` - 1: what is too long for every proof takes turns. So a proof that is run again on the
     same day tries the same, and after ``count`` turns everything has been tried.

@@ -18,6 +18,7 @@ import pytest
 from classroom import ATTENTION, START, new_course, with_gradebook
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
+from project import ALONE
 from test_cluster import Dask
 from test_pool import until
 
@@ -163,7 +164,7 @@ def course(tmp_path_factory) -> Course:
 def test_a_class_gets_the_same_grades_beside_sixteen_busy_processes(
     course, monkeypatch, request, its_turn, name
 ):
-    its_turn(0, 2)
+    its_turn(ALONE.index("a class"), len(ALONE))
     if name != ATTENTION and not request.config.getoption("--every-lab"):
         pytest.skip("it takes minutes; --every-lab grades the classes of the other labs, too")
     monkeypatch.setattr(Lab, "expected", cache(Lab.expected))  # the same for both, and slow on a busy machine
@@ -191,7 +192,7 @@ def test_the_class_on_busy_machines_has_forty(course):
 
 @pytest.mark.alone
 def test_a_lab_is_released_and_checked_beside_sixteen_busy_processes(tmp_path, its_turn):
-    its_turn(1, 2)
+    its_turn(ALONE.index("a release"), len(ALONE))
     course = with_gradebook(new_course(tmp_path))
     with busy_machine():
         for command in (["build", "--check", ATTENTION], ["release", ATTENTION]):
