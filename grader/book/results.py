@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, select
 
-from grader.book import requests, rules, statuses
+from grader.book import requests, rules, statuses, together
 from grader.book.counting import EVERYTHING, Counted, counted
 from grader.book.database import Database
 from grader.book.lateness import marked_late
@@ -49,6 +49,7 @@ class Result:
         marks: what an instructor has decided about it, beside points.
         counts: which cells' points count, by the rules of the term.
         before: what was recognised in each hand-in that was graded before this one, the oldest first, as in the marker.
+        work: the same for all copies of a work that a team has handed in, and nobody else's.
     """
 
     student: str
@@ -65,6 +66,7 @@ class Result:
     marks: Marks = statuses.NONE
     counts: Counted = EVERYTHING
     before: tuple[tuple[str, ...], ...] = ()
+    work: str = ""
 
     @property
     def state(self) -> str:
@@ -151,6 +153,7 @@ class Results(Database):
             marks = statuses.by_student(statuses.statuses_in(db, lab.name, among))
             found = db.execute(of_lab).mappings().all()
             markers = {row["student"]: _marker(row) for row in db.execute(marked).mappings()}
+            read = together.stands_for(db)
             before: dict[str, list[tuple[str, ...]]] = {}
             for row in db.execute(replaced):
                 before.setdefault(row.student, []).append(tuple(row.recognised))
@@ -172,6 +175,7 @@ class Results(Database):
                     marks.get(row["student"], statuses.NONE),
                     counts,
                     tuple(before.get(row["student"], ())),
+                    read.get(row["page"], row["page"]),
                 )
                 for row in found
             ),

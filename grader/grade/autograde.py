@@ -179,6 +179,7 @@ def autograde(
     again: Again = Again.ALL,
     tell: Callable[[SecondRuns], None] = lambda _: None,
     arriving: Iterator[Path] | None = None,
+    copies_of: Callable[[Path], Sequence[tuple[Path, str]]] = lambda _: (),
 ) -> Iterator[Record]:
     """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
     then of the others as they are entered, in the order in which they are finished.
@@ -190,6 +191,7 @@ def autograde(
         tell: gets the number of second runs that are left, whenever that changes.
         arriving: more submissions, which are graded whatever was before. It is asked for the next one whenever a process is free, and
             again after it had none; that is over when it has none and no process is at work.
+        copies_of: of what arrives, the copies that other members of the team have, with their fingerprints.
 
     Raises:
         Busy: somebody else is grading this course.
@@ -212,13 +214,15 @@ def autograde(
                 for folder, answer in _answers(
                     grading, workforce, expected, arriving or todo, tell, bool(arriving)
                 ):
-                    record = _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
-                    if arriving:  # nobody waits for the end
-                        gradebook.enter_lateness(lab)
-                    yield record
-                    for copy, handed_in in others.get(folder, ()):
-                        theirs = _as_copy(grading, answer, copy, handed_in)
-                        yield _entered(lab, grading, gradebook, fingerprint, expected, copy, theirs)
+                    same = {
+                        copy: _as_copy(grading, answer, copy, handed_in)
+                        for copy, handed_in in (*others.get(folder, ()), *copies_of(folder))
+                    }
+                    for each, its_answer in {folder: answer, **same}.items():
+                        record = _entered(lab, grading, gradebook, fingerprint, expected, each, its_answer)
+                        if arriving:  # nobody waits for the end
+                            gradebook.enter_lateness(lab)
+                        yield record
         gradebook.enter_lateness(lab)  # for submissions that are kept, too: the deadline may have changed
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,8 +20,9 @@ from grader.book.gradebook import Gradebook
 from grader.errors import GraderError
 from grader.files import printable
 from grader.grade.autograde import SecondRuns, autograde, locked
-from grader.grade.resume import Again, sort_out
+from grader.grade.resume import Again, copies, sort_out
 from grader.grade.work import Record, handed_in_at
+from grader.people.shared import together_in
 from grader.receive.collect import ASKED, REFUSED, Collected, collect, when_sure
 from grader.receive.exchange import inbound_of
 from grader.receive.handed_in import fingerprint_of_submission
@@ -55,12 +56,19 @@ class HandIn:
         handed_in: its fingerprint.
         when: it was handed in (UTC).
         due: the student's own deadline (UTC); None: there is none.
+        copies: the other members of the team that handed it in -> the fingerprints of their copies. The student is the one who did it.
     """
 
     student: str
     handed_in: str
     when: datetime
     due: datetime | None = None
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def people(self) -> set[str]:
+        """All whose work it is."""
+        return {self.student, *self.copies}
 
 
 class Queue:
@@ -102,7 +110,7 @@ class Queue:
         return [
             each
             for each in self._waiting.values()
-            if each.student not in busy and not self.free_from(each, now)
+            if each.people.isdisjoint(busy) and not self.free_from(each, now)
         ]
 
     def take(self, now: datetime, busy: Collection[str] = ()) -> HandIn | None:
@@ -151,6 +159,12 @@ def place_of(lab: Lab, source: Path | None, shared_account: bool = False, layout
             when_sure(said, list(doubts))
 
     return Place(source, "*", lambda: collect(lab, source, confirm=confirm, layout=layout))
+
+
+def _is_another_s(folder: Path) -> bool:
+    """Whether it is a copy of what another member of the team handed in."""
+    together = together_in(folder)
+    return together is not None and together.by != folder.parent.name
 
 
 def _utc() -> datetime:
@@ -237,7 +251,11 @@ class Watch:
                 self._line(
                     f"{hand_in.student}: kept, because all attempts of 24 hours are used ({self.queue.per_day}); to be graded after {free:%Y-%m-%d %H:%M} UTC"
                 )
-                self._tried(f"{hand_in.student} cannot be told so", partial(self.tell_kept, hand_in, free))
+                for student in sorted(hand_in.people):
+                    self._tried(
+                        f"{student} cannot be told so",
+                        partial(self.tell_kept, replace(hand_in, student=student), free),
+                    )
 
     def _collect(self) -> None:
         seen = states(self.place.folder, self.place.pattern)
@@ -267,18 +285,31 @@ class Watch:
             self.queue.attempts = gradebook.attempts(lab, self.now() - DAY)
         folders = [lab.course.submitted / student / lab.name for student in sorted(self._students)]
         todo, _ = sort_out(lab, [each for each in folders if each.is_dir()], markers, "", Again.NEW)
+        todo, copied = copies(lab, sorted(todo, key=_is_another_s))
         waiting = []
         for folder in todo:
             student, handed_in = folder.parent.name, fingerprint_of_submission(lab, folder)
+            theirs = {copy.parent.name: fingerprint for copy, fingerprint in copied.get(folder, ())}
             running = self._running.get(student)
             if handed_in not in (self._done.get(student), running and running.handed_in):
                 due = deadline + times.get(student, timedelta()) if deadline else None
-                waiting.append(HandIn(student, handed_in, handed_in_at(folder)[1] or self.now(), due))
+                when = handed_in_at(folder)[1] or self.now()
+                waiting.append(HandIn(student, handed_in, when, due, theirs))
         self.queue.keep_only({each.student for each in waiting})
         for each in sorted(waiting, key=lambda each: each.when):
             self.queue.put(each)
 
     # -- grading
+
+    @property
+    def _at_work(self) -> set[str]:
+        """Whose work is being graded."""
+        return {student for each in self._running.values() for student in each.people}
+
+    def copies_of(self, folder: Path) -> list[tuple[Path, str]]:
+        """The copies that other members of the team have of what is being graded, with their fingerprints."""
+        theirs = self._running[folder.parent.name].copies
+        return [(self.lab.course.submitted / each / self.lab.name, copy) for each, copy in theirs.items()]
 
     def __iter__(self) -> Watch:
         return self
@@ -286,18 +317,21 @@ class Watch:
     def __next__(self) -> Path:
         self.look()
         lab, idle_until = self.lab, self.clock() + IDLE_SECONDS
-        wanted = len(self.queue.ready(self.now(), self._running)) + len(self._running)
+        wanted = len(self.queue.ready(self.now(), self._at_work)) + len(self._running)
         ends = self.clock() > self._ends_at or self._processes < min(self.jobs or 0, wanted)
         at_work = sorted(self._since.values())[self._in_doubt :]  # the others wait to be run once more
         if ends and all(self.clock() - since <= LONG_SECONDS for since in at_work):
             raise StopIteration  # it begins anew in a moment, with as many processes as are needed
-        while not (hand_in := self.queue.take(self.now(), self._running)):
+        while not (hand_in := self.queue.take(self.now(), self._at_work)):
             if self._running or self.clock() > idle_until:
                 raise StopIteration
             self.pause(1)
             self.look()
+        attempt = self.queue.attempts[hand_in.student][-1]
         with Gradebook.open(lab.course) as gradebook:
-            gradebook.begin_attempt(lab, hand_in.student, self.queue.attempts[hand_in.student][-1])
+            gradebook.begin_attempt(lab, hand_in.student, attempt)
+            for student, fingerprint in hand_in.copies.items():
+                gradebook.begin_attempt(lab, student, attempt._replace(handed_in=fingerprint))
         self._running[hand_in.student], self._since[hand_in.student] = hand_in, self.clock()
         return lab.course.submitted / hand_in.student / lab.name
 
@@ -313,7 +347,14 @@ class Watch:
             self._in_doubt = second.submissions
 
         stream = autograde(
-            self.lab, [], self.runner, self.seed, jobs=self._processes or None, tell=tell, arriving=self
+            self.lab,
+            [],
+            self.runner,
+            self.seed,
+            jobs=self._processes or None,
+            tell=tell,
+            arriving=self,
+            copies_of=self.copies_of,
         )
 
         def grade() -> None:
@@ -332,9 +373,9 @@ class Watch:
 
     def _finished(self, record: Record) -> None:
         student = record.student
-        hand_in = self._running.pop(student)
-        del self._since[student]
-        self._done[student] = hand_in.handed_in
+        if hand_in := self._running.pop(student, None):  # else it is a copy of what was finished just now
+            del self._since[student]
+            self._done |= {student: hand_in.handed_in, **hand_in.copies}
         if record.score is None:
             self._line(
                 f"{student}: {' '.join(record.notes)} `grader autograde {self.lab.name}` tries it again."

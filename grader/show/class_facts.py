@@ -230,9 +230,10 @@ def analyse(
     asked = Counter(each.cell for each in open_requests)
     figures = of_figures(results)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
-    rest = _Rest(lab.points_of_cells, figures)
+    works = one_of_each(figures)
+    rest = _Rest(lab.points_of_cells, works)
     exercises = tuple(
-        _exercise(cells[cell], cell, points, figures, rest.of(cell), asked[cell], results[0].counts.of(cell))
+        _exercise(cells[cell], cell, points, works, rest.of(cell), asked[cell], results[0].counts.of(cell))
         for cell, points in lab.points_of_cells.items()
     )
     return Analysis(
@@ -256,6 +257,11 @@ def analyse(
 def of_figures(results: Iterable[Result]) -> list[Result]:
     """The results that say something about the lab: of work that was seen as a whole, without those that an instructor has excused or zeroed."""
     return [each for each in results if standing_of(each, True, each.marks) is Standing.GRADED]
+
+
+def one_of_each(results: Iterable[Result]) -> list[Result]:
+    """One result of each piece of work: of a team's, the first copy. A check has met its code once, however many people have it."""
+    return list({each.work or each.student: each for each in reversed(list(results))}.values())[::-1]
 
 
 def share_of(result: Result, points: Mapping[str, float]) -> float:

@@ -30,6 +30,7 @@ from grader.handout.demo import solved
 from grader.people.roster import Person
 from grader.receive.collect import collect
 from grader.reference.lab import Lab
+from grader.show.class_facts import analyse
 from grader.show.feedback import generate_feedback
 from grader.show.similar import write_similar
 
@@ -285,6 +286,19 @@ def grader(*arguments: str) -> str:
     ended = CliRunner().invoke(app, arguments)
     assert ended.exit_code == 0, ended.output
     return " ".join(ended.output.split())
+
+
+def test_the_figures_of_a_check_count_a_team_s_work_once_and_the_people_all(lab):
+    hand_in(lab, {"ben": (work(lab, WRONG), -1), "fay": (work(lab), -1)})
+    graded(lab, again=Again.NEW)
+    found = analyse(lab, list(results(lab).values()), PEOPLE)
+    (mistake,) = found.misconceptions
+    assert mistake.students == ("anna", "ben", "carl") and len(found.graded) == 4
+    for facts in found.exercises:
+        if facts.name == mistake.exercise:
+            assert (facts.figures.count, facts.figures.passed) == (2, 1)
+    sectioned = analyse(lab, [each for student, each in results(lab).items() if student != "ben"], PEOPLE)
+    assert {facts.figures.count + facts.waiting for facts in sectioned.exercises} == {2}
 
 
 def test_from_the_class_list_to_the_term_page_every_member_has_the_team_s_work(lab, tmp_path):

@@ -504,13 +504,28 @@ def test_a_class_hands_in_at_once_and_a_notebook_that_takes_long_keeps_nobody_wa
     assert sorted(watched.runner.runs()) == sorted(["ann-3", *(f"s{n}-{n + 4}" for n in range(6))])
 
 
-def test_a_team_s_work_is_graded_for_each_member(watched):
+def test_a_team_s_work_is_run_once_and_returned_to_each_member(watched):
     with Gradebook.open(watched.lab.course) as gradebook:
         gradebook.enter_people(Person(each, each.title(), "Ey") for each in ("ann", "ben", "eve"))
         gradebook.enter_teams({"ann": "red", "ben": "red"})
     ann = watched.submits("ann")
     told = "graded, 5 of 5 points from the checks; feedback returned"
     assert watched.watch() == [f"ann: {told}", f"ben: {told}"]
-    assert watched.scores() == {"ann": 5, "ben": 5}
+    assert watched.scores() == {"ann": 5, "ben": 5} and watched.runner.runs() == ["ann-1"]
     assert "5 of 5 points" in watched.page(ann)
     assert watched.watch() == []
+    watched.submits("ben")
+    assert watched.watch() == [f"ben: {told}", f"ann: {told}"] and watched.runner.runs() == ["ann-1", "ben-2"]
+    with Gradebook.open(watched.lab.course) as gradebook:
+        counted = gradebook.attempts(watched.lab, NOON - HOUR)
+    assert {student: len(found) for student, found in counted.items()} == {"ann": 2, "ben": 2}
+    watched.submits("ann")  # whoever of them hands in, the bound is the team's
+    (kept, *_) = watched.watch(per_day=2)
+    assert kept.startswith("ann: kept, because all attempts of 24 hours are used (2)")
+    assert len(watched.runner.runs()) == 2
+
+
+def test_while_a_team_s_work_is_graded_nothing_else_of_the_team_is():
+    queue = Queue(per_day=5)
+    queue.put(HandIn("ben", "newer", NOON, copies={"ann": "theirs"}))
+    assert queue.take(NOON, {"ann"}) is None and queue.take(NOON, {"eve"}).handed_in == "newer"
