@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("summaries.json")
 WRITTEN = Path(__file__).with_name("summaries_written.json")
+WAYS = ("zero-shot", "few-shot", "tuned", "tuned, text only", "tuned, name only")
+"""In which SmolLM2 was asked for summaries."""
 
 
 class Pair(NamedTuple):
@@ -26,7 +28,7 @@ class Pair(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A text that SmolLM2 wrote about a description, whether somebody found it true, and why not."""
+    """A text that SmolLM2 wrote about a description, whether somebody found all of it there, and what is not."""
 
     text: str
     written: str
@@ -54,14 +56,22 @@ def held_out(part: str) -> set[str]:
 
 
 def load_written() -> dict[str, dict[str, str]]:
-    """What SmolLM2-135M-Instruct wrote: the way in which it was asked ("zero-shot", "few-shot") -> description -> summary."""
+    """What SmolLM2-135M-Instruct wrote: the way in which it was asked -> description -> summary.
+
+    The ways are "zero-shot", "few-shot", and of models that were tuned "tuned" (given name and text), "tuned, text only" and
+    "tuned, name only".
+    """
     rows = _read(WRITTEN)["written"]
-    return {way: {row["text"]: row[way] for row in rows} for way in ("zero-shot", "few-shot")}
+    return {way: {row["text"]: row[way] for row in rows} for way in WAYS}
 
 
-def load_judged() -> list[Judged]:
-    """Thirty of these, read by the author of the lab."""
-    return [Judged(**one) for one in _read(WRITTEN)["judged"]]
+def load_judged(way: str = "zero-shot") -> list[Judged]:
+    """Thirty of these, read by the author of the lab.
+
+    Args:
+        way: "zero-shot" or "tuned".
+    """
+    return [Judged(**one) for one in _read(WRITTEN)["judged"][way]]
 
 
 def words(text: str) -> list[str]:

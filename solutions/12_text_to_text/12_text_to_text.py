@@ -26,7 +26,7 @@
 # - find out whether a model does what its prefix says.
 #
 # **You need** lab 05. **Time:** about 130 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 75 minutes, and 4 for the review quiz.
+# cores. **The core path** is all that is not marked *(optional)*, about 75 minutes, and 5 for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -1135,6 +1135,7 @@ answers = load_written()
 hundred = [one for one in test_pairs if one.text in answers["zero-shot"]]
 said = {way: [words(texts[one.text]) for one in hundred]
         for way, texts in answers.items()}
+asked = ("zero-shot", "few-shot")
 headlines = writer.write([PREFIXES["headline"] + one.text for one in hundred])
 models = {
     "first sentence": lead(hundred),
@@ -1154,10 +1155,10 @@ compare(models, hundred)
 # %% tags=["skip-grading"]
 for one, headline in list(zip(hundred, headlines, strict=True))[:3]:
     print(f"\n{one.name}: {one.summary}")
-    for way, texts in answers.items():
-        print(f"  {way:14} {texts[one.text][:90]}")
+    for way in asked:
+        print(f"  {way:14} {answers[way][one.text][:90]}")
     print(f"  section 6      {headline[:90]}")
-for way in answers:
+for way in asked:
     two = (accuracy(f1_of(models[name], hundred))
            for name in (f"SmolLM2, {way}", f"beginning, as {way}"))
     difference = paired(*two, groups=[one.module for one in hundred])
@@ -1171,6 +1172,57 @@ measured("text_to_text.models", shown=better.low <= 0)
 # %% [markdown]
 # Neither way of asking can be told apart from the first sentence, nor from a beginning that is cut to as many words. Examples make SmolLM2 brief, and do not bring more of the wanted words. (It was not told the *name*, so the row with the name is no fair rival. That row shows that a hundred pairs are enough to see a difference
 # of this size.) The model of section 6 has seen nothing but made-up texts, and answers with a word, or with a sentence from its own world.
+#
+# ### Tune it
+#
+# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. The training went through the pairs twice, in 5 to 12 minutes a model, before you came; here you read what each model wrote about the same hundred texts.
+#
+# A higher score can come from reading the text. It can also come from the name alone. So there are three models, trained in the same way, and two of them are controls:
+#
+# | | what it is given, in training and now |
+# |---|---|
+# | *tuned* | name and text |
+# | *tuned, text only* | the text |
+# | *tuned, name only* | the name. It has never seen a text that it "summarises" |
+
+# %% tags=["skip-grading"]
+predict("text_to_text.tuned")
+
+# %% tags=["skip-grading"]
+tuned = {way: texts for way, texts in said.items() if way.startswith("tuned")}
+compare({
+    "first sentence": lead(hundred),
+    "name + beginning": models["name + beginning"],
+    "the same, as long as tuned": [
+        (words_of_name(one.name) + words(one.text))[: len(text)]
+        for one, text in zip(hundred, tuned["tuned"], strict=True)],
+    **tuned,
+}, hundred)
+
+# %% tags=["skip-grading"]
+for one in hundred[:3]:
+    print(f"\n{one.name}: {one.summary}")
+    for way in tuned:
+        print(f"  {way:18} {answers[way][one.text][:90]}")
+pairs_of = {"the first sentence": lead(hundred), "few-shot": said["few-shot"],
+            "name + beginning": models["name + beginning"], **tuned}
+gains = {}
+for name, texts in pairs_of.items():
+    if name == "tuned":
+        continue
+    gains[name] = paired(accuracy(f1_of(tuned["tuned"], hundred)),
+                         accuracy(f1_of(texts, hundred)),
+                         groups=[one.module for one in hundred])
+    print(f"tuned minus {name}: {gains[name].value:+.3f}, "
+          f"95 % interval {gains[name]}: {gains[name].verdict}")
+measured("text_to_text.tuned", shown=gains["tuned, name only"].low <= 0)
+
+# %% [markdown]
+# Tuning works: all three are clearly better than the first sentence of the text. But look at the last one. It has never seen the text, and its score is not to be told from that of the model that has seen everything. Nor can *tuned* be told from the name with the beginning behind it, which
+# took no training at all. Part of what all three have learned is the *form* of a summary: they write 7 or 8 words, as the authors do, where SmolLM2 wrote 15 or 22 before.
+#
+# Is the text worth nothing, then? Another measure says otherwise. On the development pairs, the loss for each token of the wanted summary is 2.44 with name and text, 2.65 with the text only, and 3.01 with the name only (one training each). So the text helps to predict the summary, and more than the name does. ROUGE on a hundred pairs is too
+# coarse to show it. A score that goes up is no proof that the model has read what it summarises.
 #
 # ### Why it is hard
 #
@@ -1253,17 +1305,29 @@ if mine:
                   f"{judged[number].why}")
 else:
     print("You have judged none yet.")
-true = [one.true for one in judged]
-print(f"The author found {true.count(False)} of {len(true)} untrue; share: "
-      f"{1 - np.mean(true):.3f} (95 % interval "
-      f"{interval(accuracy([not one for one in true]))})")
+
+# %% tags=["skip-grading"]
+rows, untrue = [], {}
+for way in ("zero-shot", "tuned"):
+    of_way = load_judged(way)
+    untrue[way] = accuracy([not one.true for one in of_way])
+    length_of = np.mean([len(words(one.written)) for one in of_way])
+    false = sum(not one.true for one in of_way)
+    rows.append([way, f"{false} of {len(of_way)}", f"{untrue[way].score:.3f}",
+                 str(interval(untrue[way])), f"{length_of:.1f}"])
+show_table(["", "untrue, says the author", "share", "95 % interval", "words"], rows)
+difference = paired(untrue["tuned"], untrue["zero-shot"])
+print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {difference}: "
+      f"{difference.verdict}")
 
 # %% [markdown]
-# The author found 18 of 30 untrue. Does the score show it? The true answers have a mean ROUGE-1 of .250, the untrue ones .174, and thirty are too few to call that a difference. The first sentence is the control: what it says is in the text, because it is copied. At equal ROUGE, the copy is the safer summary.
+# The author found 18 of the 30 zero-shot answers untrue. Does the score show it? The true answers have a mean ROUGE-1 of .250, the untrue ones .174, and thirty are too few to call that a difference. The first sentence is the control: what it says is in the text, because it is copied. At equal ROUGE, the copy is the safer summary.
 #
 # One reader's judgement is not the truth either. Where you differ, read the text again: is it an oversight, or is the rubric not clear? The share of agreement says how much a count of errors is worth.
 #
-# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name with the beginning behind it, which nobody would call a summary. For SmolLM2, asked in these two ways, a hundred pairs show no gain. (Nothing was trained on the training pairs; that is another question.) Copying has room left: the best sentence of each text scores .254, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them.
+# The same thirty texts were judged for the tuned model, too. (It was given the name, so what the name says counts as well.) Its score is clearly higher, and 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
+#
+# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name with the beginning behind it, which nobody would call a summary. SmolLM2, asked in two ways, shows no gain on a hundred pairs. Tuned on 923 others, it does, even without the text. Copying has room left: the best sentence of each text scores .254, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them.
 #
 # ## Common mistakes, by their symptom
 #
@@ -1288,7 +1352,7 @@ quiz("text_to_text")
 # ## Going further
 #
 # - Learn merges from a language that you speak, and compare the lengths of a text and of its translation. Who pays more for the same sentence?
-# - **Tune it.** The 923 training pairs of section 8 are few, but enough for an adapter (lab 13's LoRA). Give the model the name as well, and count the errors, too.
+# - **A fairer test of reading.** Give the tuned models of section 8 the text of *another* function behind the right name. What would you expect of ROUGE, if the text counts?
 # - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the last table change?
 # - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that one could ask.
 # - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).

@@ -94,16 +94,20 @@ def main() -> None:
             model, tokenizer, f"{examples}Description:", [f" {text}" for text in asked], "\nSummary:"
         ),
     }
-    old = json.loads(WRITTEN.read_text("utf-8")) if WRITTEN.is_file() else {"judged": []}
-    data = {
-        "examples": [pair._asdict() for pair in shown],
-        "written": [
-            {"text": text} | {way: answers[place] for way, answers in found.items()}
-            for place, text in enumerate(asked)
-        ],
-    }
-    same = {(one["text"], one["zero-shot"]) for one in data["written"]}
-    data["judged"] = [one for one in old["judged"] if (one["text"], one["written"]) in same]
+    old = json.loads(WRITTEN.read_text("utf-8")) if WRITTEN.is_file() else {"written": [], "judged": {}}
+    before = {row["text"]: row for row in old["written"]}
+    rows = [
+        before.get(text, {}) | {"text": text} | {way: answers[place] for way, answers in found.items()}
+        for place, text in enumerate(asked)
+    ]
+    keep({"examples": [pair._asdict() for pair in shown], "written": rows, "judged": old["judged"]})
+
+
+def keep(data: dict) -> None:
+    """Writes everything down, without the judgements of texts that are not the same any more."""
+    for way, judged in data["judged"].items():
+        same = {(row["text"], row.get(way)) for row in data["written"]}
+        data["judged"][way] = [one for one in judged if (one["text"], one["written"]) in same]
     WRITTEN.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
 
 

@@ -9,6 +9,7 @@ import pytest
 from project import ROOT
 
 from course_utils.data.summaries import (
+    WAYS,
     Pair,
     held_out,
     load_judged,
@@ -130,19 +131,21 @@ def test_rouge_n_of_random_texts_is_what_the_library_gives(labs):
 # ---------------------------------------------------------------------------------- what SmolLM2 wrote
 
 
-def test_smollm_was_asked_about_a_hundred_texts_of_the_test_in_both_ways(parts):
+def test_smollm_was_asked_about_a_hundred_texts_of_the_test_in_every_way(parts):
     texts = {pair.text for pair in parts["test"]}
     written = load_written()
-    assert set(written) == {"zero-shot", "few-shot"}
+    assert set(written) == set(WAYS)
     for answers in written.values():
         assert len(answers) == 100 and set(answers) <= texts
         assert all(answers.values())
-    assert set(written["zero-shot"]) == set(written["few-shot"])
+    assert len({frozenset(answers) for answers in written.values()}) == 1
 
 
-def test_thirty_of_its_answers_are_judged_and_what_is_untrue_has_a_reason():
-    written, judged = load_written()["zero-shot"], load_judged()
+@pytest.mark.parametrize("way", ["zero-shot", "tuned"])
+def test_thirty_of_its_answers_are_judged_and_what_is_untrue_has_a_reason(way):
+    written, judged = load_written()[way], load_judged(way)
     assert len({one.text for one in judged}) == len(judged) == 30
+    assert [one.text for one in judged] == [one.text for one in load_judged()]
     for one in judged:
         assert written[one.text] == one.written
         assert bool(one.why) == (not one.true), one

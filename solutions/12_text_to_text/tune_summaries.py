@@ -1,0 +1,118 @@
+"""Tunes SmolLM2 on lab 12's training pairs and lets it summarise the same hundred texts; see docs/data-text-to-text.md.
+
+.venv/bin/python solutions/12_text_to_text/tune_summaries.py
+
+adds what it wrote to course_utils/data/summaries_written.json, under "tuned" (it is given the name and the text), "tuned, name only" and
+"tuned, text only". Each is an adapter of its own (LoRA, Hu et al. 2022, by peft), trained in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from peft import LoraConfig, get_peft_model
+from write_summaries import inside, written
+
+from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
+from course_utils.models import smollm
+
+EPOCHS, BATCH, RATE, RANK = 2, 8, 5e-4, 16
+SEED = 0
+
+WAYS: dict[str, Callable[[Pair], str]] = {
+    "tuned, name only": lambda pair: f" {pair.name}",
+    "tuned": lambda pair: f" {pair.name}\nDescription: {pair.text}",
+    "tuned, text only": lambda pair: f"\nDescription: {pair.text}",
+}
+"""What the model is given between "Name:" and "Summary:"."""
+
+PREFIX, SUFFIX = "Name:", "\nSummary:"
+
+
+def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pair]):
+    """SmolLM2 with a trained adapter. Only the summary and its end count in the loss."""
+    torch.manual_seed(SEED)
+    tokenizer = smollm.load_tokenizer()
+    model = get_peft_model(
+        smollm.library_model(dict(smollm.read_weights())),
+        LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules=["q_proj", "v_proj", "o_proj", "down_proj"]),
+    )
+
+    def loss_of(some: list[Pair]) -> torch.Tensor:
+        asked = [tokenizer.encode(PREFIX + way(pair) + SUFFIX).ids for pair in some]
+        answers = [[*tokenizer.encode(f" {pair.summary}").ids, smollm.end_id()] for pair in some]
+        rows = [one + other for one, other in zip(asked, answers, strict=True)]
+        widest = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (widest - len(row)) for row in rows])
+        labels = torch.tensor(
+            [
+                [-100] * len(one) + other + [-100] * (widest - len(one) - len(other))
+                for one, other in zip(asked, answers, strict=True)
+            ]
+        )
+        mask = torch.tensor([[1] * len(row) + [0] * (widest - len(row)) for row in rows])
+        return model(ids, attention_mask=mask, labels=labels).loss
+
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.0)
+    steps = EPOCHS * (len(training) // BATCH)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / 10) * (1 - step / steps)
+    )
+    began, step = time.monotonic(), 0
+    for epoch in range(EPOCHS):
+        model.train()
+        mixed = random.Random(epoch).sample(training, len(training))
+        for place in range(0, len(mixed) - BATCH + 1, BATCH):
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = loss_of(mixed[place : place + BATCH])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            optimizer.step()
+            schedule.step()
+            step += 1
+            if step % 20 == 0:
+                print(f"{step}/{steps}: loss {loss.item():.2f}, {time.monotonic() - began:.0f} s", flush=True)
+        model.eval()
+        with torch.no_grad():
+            losses = [
+                loss_of(development[place : place + BATCH]).item()
+                for place in range(0, len(development), BATCH)
+            ]
+        print(f"epoch {epoch + 1}: development loss {np.mean(losses):.3f}", flush=True)
+    return model.merge_and_unload()
+
+
+def main() -> None:
+    pairs = load_summaries()
+    test, development = held_out("test"), held_out("development")
+    of_test = {pair.text: pair for pair in pairs if inside(pair, test)}
+    rest = [pair for pair in pairs if not inside(pair, test) and pair.text not in of_test]
+    rest = list({pair.text: pair for pair in reversed(rest)}.values())
+    chosen = [pair for pair in rest if inside(pair, development)]
+    seen = {pair.text for pair in chosen} | {pair.summary for pair in chosen}
+    seen |= {pair.summary for pair in of_test.values()}
+    training = [
+        pair
+        for pair in rest
+        if not inside(pair, development) and pair.text not in seen and pair.summary not in seen
+    ]
+    print(len(training), "for training,", len(chosen), "for development")
+    for name, way in WAYS.items():
+        data = json.loads(WRITTEN.read_text("utf-8"))
+        asked = [of_test[row["text"]] for row in data["written"]]
+        model, tokenizer = tuned(way, training, chosen), smollm.load_tokenizer()
+        answers = written(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
+        for row, answer in zip(data["written"], answers, strict=True):
+            row[name] = answer
+        WRITTEN.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
