@@ -503,7 +503,25 @@ print("largest difference to torch.softmax:", difference)
 # |---|---|
 # | 01 to 04 | say why attention was invented, write it yourself, with many heads and with positions, and look into a real model |
 # | 05 and 06 | put the whole Transformer together, in PyTorch and in Keras, and train it to translate |
-# | 07 to 12 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
+# | 07 to 13 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
+#
+# <details><summary>What it is used for, and in which labs</summary>
+#
+# Whatever comes as a sequence can be read in this way. Some uses, and where the course shows you how they work:
+#
+# | use | what goes in, what comes out | lab |
+# |---|---|---|
+# | autocompletion, chat | the text so far, and its next word | 08 |
+# | translation | a sentence, and the same in another language | 05, 06 |
+# | summaries | a text, and a shorter one | 08, 12 |
+# | market intelligence, sorting mail | a review, a report, a letter, and a label | 07; 13 with your own texts |
+# | names in documents | a text, and a label for each word | 09 |
+# | answers to questions | a question and a text, and a place in it | 10, 11 |
+# | correcting grammar and spelling | a sentence, and whether it is correct | 12, grammar only |
+# | speech recognition | pieces of sound, and what was said | 02, section 10: two voices |
+# | pictures, also of text (OCR) | patches of a picture, and what they show | 02, section 10: one picture without its noise |
+# | music, molecules, shopping | notes, parts of a chain, things bought, and what comes next or belongs together | 02, section 10 |
+# </details>
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

@@ -170,7 +170,8 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 #
 # A plain recurrent network rewrites its whole state at each word. The **LSTM** ([Hochreiter and Schmidhuber 1997](https://doi.org/10.1162/neco.1997.9.8.1735); the forget
 # gate came with [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
-# between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept.
+# between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept. In the formulas, $\sigma$ is
+# the *sigmoid*, which turns any number into one between 0 and 1, and $\odot$ multiplies entry by entry.
 #
 # The GRU has two of them, an *update gate* $z_t$ and a *reset gate* $r_t$ (we leave out the biases):
 #
@@ -203,7 +204,7 @@ show_table(["of width 64", "parameters", "times an RNN's"], rows)
 # %% [markdown]
 # ## 2. First problem: distance
 #
-# Take 40 words, change the first, and see how far that moves your states. Close to the change they move a lot; and later?
+# Take 40 words, change the first, and see how far that moves your states. Near the change they move a lot. And further on?
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(1)
@@ -310,7 +311,7 @@ measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"]
 # Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step, the last column of the table: the
 # RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
 # that starts open makes it nearly flat. That is why LSTMs were worth having. Yet each word in between still costs a factor.
-# With larger weights the plain network explodes instead.
+# With larger weights the plain network's gradient explodes instead.
 #
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
 # line is lower because each of a hundred words has only a small share in the sum. But it does not fall.)
@@ -516,7 +517,7 @@ show_table(
 # Twice the room changes little. Twice the practice moves the drop: sentences of 15 words, most of which failed, now come out right more often.
 # So for four phrases the vector was **not** full. What the translator was short of is practice in packing and unpacking. (For five phrases
 # this table does not decide it; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, 69 % at
-# three phrases would mean 61 % at four. It is 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
+# three phrases would mean 61 % at four (0.69 to the power of 4/3). It is 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
 # takes a minute to try.) Cho et al. (2014, *On the
 # properties of neural machine translation*) saw quality fall with length for real sentences, too.
 #
@@ -782,8 +783,8 @@ show_table(["query", "weights", "context"], rows)
 # ## 5. The payoff: a translator that looks back
 #
 # The new translator is the old one with a different `context`: scores, softmax, weighted average, as in your `attend`, written in PyTorch
-# so that gradients flow through it. (The scores are Bahdanau's, exercise 2. The wiring is Luong's: the decoder takes its step
-# first and then looks, so that in training all steps are computed in one call.)
+# so that gradients flow through it. (The scores are Bahdanau's, from exercise 2. But as in Luong's translator, the decoder first takes its step and
+# then looks. So in training one call computes all steps.)
 
 # %% tags=["skip-grading"]
 class LookingTranslator(Translator):
@@ -1174,8 +1175,8 @@ find_the_control(
 )
 
 # %% [markdown]
-# It is the *company* that gives a word its meaning here; any way of mixing it in will do. What `reweight` adds is a choice of company, and it spends half
-# of it on the word itself. To choose better, it would have to learn what to look for: lab 02.
+# It is the *company* that gives a word its meaning here; any way of mixing it in will do. What `reweight` adds is a choice of company. It gives half
+# of its attention to the word itself. To choose better, it would have to learn what to look for: lab 02.
 #
 # Which of the encoder's 30,522 words does each *station* move to, compared with the four others?
 
@@ -1235,7 +1236,7 @@ show_table(
 # %% [markdown]
 # ### What it does not know (optional)
 #
-# With no weights, nothing is hidden. So you can tell beforehand what counts and what does not.
+# With no weights, nothing is hidden. So you can say in advance what matters to it and what does not.
 
 # %% tags=["skip-grading"]
 predict("why_attention.order")
@@ -1280,7 +1281,8 @@ print("what station looks at:",
       "  ".join(f"{token} {share:.3f}" for token, share in seen))
 
 # %% [markdown]
-# All of its attention is on itself: the softmax is saturated. It passes on almost no gradient, so little is learned. Lab 02 fixes that with a division and
+# All of its attention is on itself. The softmax is **saturated**: one share is nearly 1, and a small change of the scores changes nothing. So it passes
+# on almost no gradient, and little is learned. Lab 02 fixes that with a division and
 # with learned matrices.
 #
 # Type your own sentence and one of its words, one with several meanings: *bank*, *spring*, *date*, *book*.
@@ -1363,7 +1365,7 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # Frequent words such as *the* stand near everything, so raw counts say little. So divide each count by what chance would give, and take the
 # logarithm. This is **pointwise mutual information** (PMI); negative values are set to 0 here. Then keep the 64 strongest directions of the
-# table (its SVD). Now each word has 64 numbers. They are made once, from all sentences together, and are the same in every sentence.
+# table, which a *singular value decomposition* (SVD) finds. Now each word has 64 numbers. They are made once, from all sentences together, and are the same in every sentence.
 
 # %% tags=["skip-grading"]
 import re
@@ -1429,10 +1431,14 @@ pairs = [(place_of[word], place_of[word + "s"]) for word in frequent
 pairs += [(other, one) for one, other in pairs]
 
 
-def partners_near(vectors: np.ndarray) -> str:
-    """The share of words whose partner is among their five nearest words."""
-    close = cosines(vectors)
+def partners_in(close: np.ndarray) -> str:
+    """The share of words whose partner is among their five nearest, from a table of
+    how near each word is to each other one."""
     return f"{np.mean([(close[a] > close[a, b]).sum() < 5 for a, b in pairs]):.0%}"
+
+
+def partners_near(vectors: np.ndarray) -> str:
+    return partners_in(cosines(vectors))
 
 
 def shuffled_text(seed: int) -> list[list[str]]:
@@ -1441,9 +1447,12 @@ def shuffled_text(seed: int) -> list[list[str]]:
     ends = np.cumsum([len(text) for text in documents])[:-1]
     return [list(part) for part in np.split(mixed, ends)]
 
-
+# %% tags=["skip-grading"]
 drawn = [np.random.default_rng(seed).standard_normal((600, 64)) for seed in range(3)]
-mixed = [strongest(positive_pmi(meetings(shuffled_text(seed)))) for seed in range(3)]
+shuffled = [meetings(shuffled_text(seed)) for seed in range(3)]
+mixed = [strongest(positive_pmi(table)) for table in shuffled]
+often = np.log(counts.sum(axis=1))
+as_frequent = -np.abs(often - often[:, None]) - 9 * np.eye(600)
 show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
     ["PMI, the 64 strongest directions", partners_near(made)],
     ["PMI, whole rows of 600 numbers", partners_near(positive_pmi(counts))],
@@ -1451,6 +1460,7 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
     ["counts, whole rows", partners_near(counts)],
     ["log(1 + count), whole rows", partners_near(np.log1p(counts))],
     ["PMI of the shuffled text, three times", "  ".join(map(partners_near, mixed))],
+    ["no vectors: words that are as frequent", partners_in(as_frequent)],
     ["random vectors, three times", "  ".join(map(partners_near, drawn))],
 ])
 
@@ -1459,12 +1469,89 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 # that is the logarithm: log(1 + count) alone does nearly as well with whole rows. 64 numbers do about as well as whole rows, a few words of 134 more
 # or less; and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
-# The two methods that made word vectors famous start from the same counts. **GloVe** ([Pennington et al.
-# 2014](https://aclanthology.org/D14-1162/)) looks for vectors whose products give the
-# logarithms of the counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) never writes the table: it learns to tell
-# real neighbours from random words. The products of its vectors then come near the PMI minus a constant ([Levy & Goldberg
-# 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). A Transformer does neither: its table
-# starts with random numbers and is trained with everything else, as in lab 05.
+# Two methods made word vectors famous, and both start from the same meetings of words. **GloVe** ([Pennington et al.
+# 2014](https://aclanthology.org/D14-1162/)) counts them in up to 42 billion words, and looks for vectors whose products give the logarithms of the
+# counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) never writes the table. Each word gets two vectors, one as a word and
+# one as a neighbour, both random at first. Then it reads, and learns to tell real neighbours from words that were drawn by chance: the product of the two vectors
+# should be large for a real pair, and small for each of five drawn ones. This is a *skip-gram with negative sampling*. The authors trained
+# theirs on a billion words of news. Ours has 86,000 words, and learns in seconds:
+
+# %% tags=["skip-grading"]
+def some_pairs(
+    met: torch.Tensor, frequency: torch.Tensor, batch: int
+) -> list[torch.Tensor]:
+    """Real and made-up pairs: how often each came, two tables (600, 600).
+
+    met: every meeting of the text, as 600 * word + neighbour."""
+    real = met[torch.randint(len(met), (batch,))]
+    # the same words, each with five others instead of its neighbour
+    others = frequency.multinomial(5 * batch, replacement=True)
+    made_up = real.repeat(5) // 600 * 600 + others
+    return [torch.bincount(each, minlength=360_000).view(600, 600)
+            for each in (real, made_up)]
+
+
+# %% tags=["skip-grading"]
+@one_core()
+def skip_gram(
+    counts: np.ndarray, seed: int, steps: int = 100, batch: int = 20_000
+) -> tuple[np.ndarray, np.ndarray]:
+    """A vector for each word, (600, 64), and its products with the vectors of the
+    neighbours, (600, 600)."""
+    torch.manual_seed(seed)
+    often = counts[counts > 0].astype(int)
+    met = torch.tensor(np.repeat(np.flatnonzero(counts), often))
+    frequency = torch.tensor(counts.sum(axis=0)) ** 0.75
+    word, beside = (nn.Parameter(0.1 * torch.randn(600, 64)) for _ in range(2))
+    optimizer = torch.optim.Adam([word, beside], lr=0.05)
+    for _ in range(steps):
+        real, made_up = some_pairs(met, frequency, batch)
+        fits = word @ beside.T
+        loss = -(real * nn.functional.logsigmoid(fits)
+                 + made_up * nn.functional.logsigmoid(-fits)).sum() / batch
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return word.detach().numpy(), (word @ beside.T).detach().numpy()
+
+# %% tags=["skip-grading"]
+learned = [skip_gram(counts, seed) for seed in range(3)]
+ways = {"counted: PMI": similar, "learned: skip-gram": cosines(learned[0][0]),
+        "random vectors": cosines(drawn[0])}
+show_table(["the three nearest", *ways], [
+    [word, *(", ".join(frequent[other] for other in row.argsort()[:-4:-1])
+             for row in (near[place_of[word]] for near in ways.values()))]
+    for word in ("matrix", "node", "file", "tokens", "true")
+])
+
+
+def trainings(name: str, found: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
+    """The same test, and how the products go along with the PMI, of some trainings."""
+    alone, met = counts.sum(axis=1), counts > 0
+    pmi = np.log(counts[met] / np.outer(alone, alone)[met])
+    alike = [np.corrcoef(products[met], pmi)[0, 1] for _, products in found]
+    return [name, "  ".join(partners_near(vectors) for vectors, _ in found),
+            "  ".join(f"{each:.2f}" for each in alike)]
+
+
+show_table(["three trainings", "partner among the five nearest", "products and PMI"], [
+    trainings("skip-gram", learned),
+    trainings("before training",
+              [skip_gram(counts, seed, steps=0) for seed in range(3)]),
+    trainings("shuffled text",
+              [skip_gram(table, seed) for seed, table in enumerate(shuffled)]),
+])
+
+# %% [markdown]
+# So vectors can be learned from real and made-up neighbours alone. Here they find a little less than the counts do, and three trainings differ by ten
+# points. That does not show that counting is better: with settings chosen as carefully for both, neither is ahead ([Levy, Goldberg & Dagan
+# 2015](https://aclanthology.org/Q15-1016/)).
+#
+# The last column is for a theorem. With vectors that are long enough, the products end at the PMI minus the logarithm of 5, the number of drawn words ([Levy & Goldberg
+# 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). So word2vec factors the table that it never writes.
+# After this short training the products are only on the way there: their correlation with the PMI is about 0.5. Before training it is 0, and on the shuffled text below 0.
+#
+# A Transformer counts nothing beforehand: its table starts with random numbers and is trained with everything else, as in lab 05.
 
 # %% [markdown]
 # ## 7. Third problem: waiting, and what it costs not to
@@ -1511,7 +1598,7 @@ show_figure(
 # layer's path counts its states, both ends included.) What counts as an operation, as in the paper:
 #
 # - *recurrent*: at each position, the old state times its (d, d) matrix; the word's own matrix is left out;
-# - *convolutional* and *dilated*: at each position, a (d, d) matrix for each of the three places, even where a place lies before
+# - *convolutional* and *dilated*: three (d, d) matrices at every position, also at the first ones, where part of the kernel lies before
 #   the first word.
 #
 # Run the cell as often as you like.
@@ -1812,6 +1899,16 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 # | one vector for everything | long sentences need far more practice, and a vector twice as wide does not help | nothing by themselves | looks at every state |
 # | the gradient fades over distance | straight lines downwards | a path of about n / (kernel − 1) layers, or log n if they are dilated | a path of one step |
 #
+# The Transformer's own paper gives its reasons in one table (Vaswani et al. 2017, table 1; *n* words, *d* features, kernel *k*):
+#
+# | layer | operations | steps that wait | longest path | where you measure it |
+# |---|---|---|---|---|
+# | self-attention | n² · d | 1 | 1 | sections 2, 5 and 8 |
+# | recurrent | n · d² | n | n | sections 2, 3 and 8 |
+# | convolutional | k · n · d² | 1 | n / k, or logₖ n if dilated | sections 7 and 8 |
+#
+# The paper leaves out constant factors. So where it says n / k, exercise 6 counts about n / (k − 1).
+#
 # And four more claims that you can now correct:
 #
 # | you may read | what is true |
@@ -1835,7 +1932,7 @@ from course_utils.plots.recurrent import time_line
 time_line()
 
 # %% [markdown]
-# The line comes back to where it began. *Reformer* looks only at keys that a hash puts near the query. *Linear attention* leaves out the softmax, and
+# The line returns to where it began. *Reformer* looks only at keys that a hash puts near the query. *Linear attention* leaves out the softmax, and
 # then attention can be computed like a recurrent network, with a state of fixed size. *Mamba* reads with such a state again, trained in
 # parallel, with gates that depend on the word, as in the GRU. And the old question is back as well: how much fits into one state?
 #

@@ -33,7 +33,7 @@ slip("rnn_forward", "sigmoid_for_tanh", "A sigmoid is used instead of the tanh."
 slip("rnn_forward", "tanh_overflows",
      "For large numbers, on either side of 0, an exponential overflows, and the states become NaN.",
      "Written with exponentials, the tanh of 900 is infinity divided by infinity, which is NaN, though it ought to be nearly 1. "
-     "NumPy has a tanh that bears large numbers.",
+     "NumPy's own tanh is right for large numbers, too.",
      ("        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
       "        before = x[..., step, :] @ w_input + state @ w_hidden + bias\n"
       "        up, down = np.exp(before), np.exp(-before)\n"
@@ -49,7 +49,7 @@ slip("rnn_forward", "bias_forgotten", "The bias has no effect.",
      ("state @ w_hidden + bias", "state @ w_hidden"))
 
 slip("rnn_forward", "bias_twice", "The bias counts twice.",
-     "PyTorch's RNN has two biases, one for the word and one for the state. Here there is a single one: how often does it come into a step?",
+     "PyTorch's RNN has two biases, one for the word and one for the state. Here there is only one: how often do you add it in a step?",
      ("state @ w_hidden + bias", "state @ w_hidden + bias + bias"))
 
 slip("rnn_forward", "first_state_ignored",

@@ -312,6 +312,9 @@ measured("self_attention.africa",
 # all of it from *septembre*. A place where something is done, in a known season: the word has taken its meaning from the company it keeps. In a
 # Transformer this happens for every word, in every layer.
 #
+# When does this calculation stop? After one pass: each word asks once, and there is nothing to repeat. The next sentence gets representations of
+# its own. Only the matrices stay the same. They change in training, and training goes through the whole collection of texts many times.
+#
 # **Discuss with a neighbour,** or write two sentences. *L'Afrique* gave its largest share to *visite*. Which of the three matrices would you change to make it
 # look at *septembre* instead, and which so that it looks at the same words but takes something else from them?
 #
@@ -1272,7 +1275,7 @@ word_moves(read)
 #
 # ## 10. Beyond text (optional)
 #
-# Your function knows nothing about words. It needs queries, keys and values, whatever they stand for. Here are four small stories
+# Your function knows nothing about words. It needs queries, keys and values, whatever they stand for. Here are five small stories
 # from other fields. Nothing is trained in them: the queries and keys are chosen by hand, so you can see what attention itself
 # contributes. Beside each result stands the plain average, which looks at everything equally.
 #
@@ -1525,6 +1528,73 @@ print("milk, tent, stove, then:", ITEMS[advice.argmax()])
 # On average, no more than 70 % can be right, because these customers follow their hobby seven times out of ten. With 200 customers, chance
 # moves a result by about 3 points up or down, so 78 % was a lucky draw. In a real shop a network learns the vectors of the items and uses the
 # order in which they were taken ([Kang & McAuley 2018](https://arxiv.org/abs/1808.09781)).
+#
+# ### A voice
+#
+# A man and a woman say the same eight vowels, each in their own rhythm. Cut both recordings into pieces of 25 milliseconds. Which of the man's
+# eight vowels belongs to a piece of the woman's? The query is a piece of hers: how strong its low and high tones are. The keys are the same of his
+# pieces. The voices are made up from [measured vowels](https://doi.org/10.1121/1.1906875) (Peterson and Barney 1952), and a little noise.
+
+# %% tags=["skip-grading"]
+VOWELS = {  # two resonances of the mouth in hertz: a man's, a woman's
+    "i": ((270, 2290), (310, 2790)), "e": ((530, 1840), (610, 2330)),
+    "æ": ((660, 1720), (860, 2050)), "a": ((730, 1090), (850, 1220)),
+    "o": ((570, 840), (590, 920)), "u": ((300, 870), (370, 950)),
+}
+MAN, WOMAN = 0, 1
+
+
+def pieces_of(sounds: np.ndarray, speaker: int, rng: np.random.Generator) -> np.ndarray:
+    """How strong 16 bands of tones are in each piece of 25 ms, (pieces, 16)."""
+    pitch = (120, 210)[speaker]
+    tones, moments = np.arange(pitch, 4000, pitch), np.arange(200) / 8000
+    heard = []
+    for sound in sounds:
+        loud = sum(1 / (1 + ((tones - resonance) / 100) ** 2)
+                   for resonance in VOWELS[sound][speaker])
+        begins = rng.uniform(0, 2 * np.pi, (len(tones), 1))
+        wave = loud @ np.sin(2 * np.pi * np.outer(tones, moments) + begins)
+        wave += 0.5 * rng.standard_normal(200)
+        strength = np.abs(np.fft.rfft(wave * np.hanning(200)))[2:98]
+        bands = np.log(strength.reshape(16, 6).sum(axis=1))
+        heard.append(bands - bands.mean())
+    return np.array(heard) / np.linalg.norm(heard, axis=1, keepdims=True)
+
+
+def places(count: int) -> np.ndarray:
+    """How far each piece is into the recording, as an angle, (count, 2)."""
+    angle = np.pi * np.arange(count) / count
+    return 2 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+# %% tags=["skip-grading"]
+def vowels_found(rng: np.random.Generator) -> list[float]:
+    """For one word of eight vowels: the share of her pieces whose vowel is found."""
+    word = rng.choice(list(VOWELS), 8)
+    his, hers = (np.repeat(np.arange(8), rng.integers(2, 12, 8)) for _ in range(2))
+    key, query = pieces_of(word[his], MAN, rng), pieces_of(word[hers], WOMAN, rng)
+    where = places(len(hers)), places(len(his))
+    both = np.hstack([query, where[0]]), np.hstack([key, where[1]])
+    value = np.eye(8)[his]
+    ways = [(query, key, value, 20), (*where, value, 20), (*both, value, 20),
+            (query, key, value, 0), (*both, rng.permutation(value), 20)]
+    found = [look(*way, sharp=sharp)[0].argmax(axis=1) for *way, sharp in ways]
+    return [np.mean(each == hers) for each in found]
+
+
+rows = []
+for seed in range(3):
+    rng = np.random.default_rng(seed)
+    shares = np.mean([vowels_found(rng) for _ in range(10)], axis=0)
+    rows.append([f"ten words, draw {seed}", *(f"{share:.0%}" for share in shares)])
+show_table(["vowel found", "by sound", "by place", "by both", "plain average",
+            "by both, answers shuffled"], rows)
+
+# %% [markdown]
+# Sound alone confuses vowels that are alike, and cannot tell the first *a* of a word from the second. Place alone goes wrong when one of the
+# two speaks more slowly. Put both into the vectors, and attention uses both. The first recognisers with attention needed the same: [Chorowski et al.
+# (2015)](https://arxiv.org/abs/1506.07503) let their model see where it had looked before. In Whisper ([Radford et al.
+# 2022](https://arxiv.org/abs/2212.04356)), the encoder of a Transformer reads such pieces of sound, with positions added (lab 04), and its decoder writes the text.
 #
 # **Discuss with a neighbour,** or write two sentences. Choose a sequence from your own field. What would be its "words"? What would a query ask, and
 # what would the plain average say?

@@ -122,8 +122,8 @@ measured("multi_head_attention.two_answers", shown=weights[1, [0, 4]].min() < 0.
 # %% [markdown]
 # Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), so it got 0.37 of a person and 0.43 of a time. No choice of matrices
 # can give both of them a *weight* of 0.9: a row sums to 1. (What it *finds* could be made larger, with larger values. But then everything in the row gets larger,
-# the 0.16 of an action, too.) And if both answers have the same kind of value, only their mix is left. How much of two answers can still be read from a
-# mix is a question for an experiment: section 7.
+# also the 0.16 of an action.) And if both answers are of the same kind, two digits for example, only their mix is left. How much of two answers can
+# still be read from a mix? An experiment can tell: section 7.
 #
 # ## 2. A head for each question
 #
@@ -297,8 +297,8 @@ show_figure(
 
 # %% [markdown]
 # *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and
-# 0.20 (section 1), and 0.89 and 0.10 if its scores are not divided by √3 either: one row of weights has to serve for both. (The residual
-# connection of lab 05 adds the two rows, so the place is not forgotten.)
+# 0.20 (section 1), and 0.89 and 0.10 if its scores are not divided by √3 either: one row of weights has to serve both questions. (Lab 05
+# adds the word's own vector to what its heads found, so the place is not lost.)
 #
 # ### Find the missing control
 #
@@ -1218,8 +1218,8 @@ show_figure(
 # **Most have none that we could name.** Dark panels do not mean that a head is useless; they mean that none of our six names fits.
 #
 # **From layer 2 on, a large part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of
-# doing nothing: a row must sum to 1, so a head that finds nothing has to put its attention *somewhere*. If so, that place should have little to say.
-# A weight is multiplied by a value; so how long are the values at [CLS], compared with those of the words? Your module computes them:
+# doing nothing: a row must sum to 1, so a head that finds nothing has to put its attention *somewhere*. If so, the value at that place should
+# be short, because a weight is multiplied by a value. How long are the values at [CLS], compared with those of the words? Your module computes them:
 
 # %% tags=["skip-grading"]
 rows = []
@@ -1298,8 +1298,8 @@ show_table(
 # - The head of the previous token: does it still do its job if you type nonsense? If you shuffle the words?
 # - A sentence in which a word comes twice. Which head finds the other mention?
 # - **Number, at a distance:** *The keys to the old cabinet are on the table.* Does a head link *are* to *keys* rather than to *cabinet*? **Gender:** *The king told the
-#   queen that she was late.* Does any head link *she* to the *queen*? Clark et al. (2019, section 4) found heads in BERT for determiners, objects and
-#   coreference. But beware: with 72 heads to choose from, some head will fit any one sentence. Test your find on five more.
+#   queen that she was late.* Does any head link *she* to the *queen*? Clark et al. (2019, section 4) found heads in BERT for determiners, for objects and
+#   for coreference (two words for the same person or thing). But beware: with 72 heads to choose from, some head will fit any one sentence. Test your find on five more.
 # - *She poured water from the bottle into the cup until it was full.* Does any head link *it* to the *cup*? And if you replace *full* with *empty*, to
 #   the *bottle*?
 
@@ -1359,9 +1359,9 @@ print("a word with two meanings:", *SENSES[3], sep="\n  ")
 # **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
 # mile every morning*, although it shares a word with the latter.
 #
-# And these are the ways to break it. Two need only the weights: a score that is not divided by $\sqrt{d_k}$ is one whose query is $\sqrt{d_k}$ times as long,
-# and a head whose rows of $W^O$ are 0 says nothing. The third, a softmax over the *queries*, needs a little trick: let the keys ask. Each key then
-# shares out its attention among the queries. You need not open the collapsed cell that does all this.
+# And these are the ways to break it. For two of them it is enough to change weights. Making every query $\sqrt{d_k}$ times as long undoes the division
+# by $\sqrt{d_k}$, and a head whose rows of $W^O$ are 0 has no effect on the output. The third, a softmax over the *queries*, needs a little trick: let
+# the keys ask. Each key then shares out its attention among the queries. You need not open the collapsed cell that does all this.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class SoftmaxOverQueries(MultiHeadAttention):
@@ -1445,7 +1445,7 @@ measured("multi_head_attention.broken",
 # even one with a clear job. Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) measured the same in a translator and in BERT: taken away one at a time, most
 # heads change next to nothing.
 #
-# A share of 40 moves by a few words from chance alone: do not read much into a difference of three. The margin is the steadier number.
+# There are only 40 words, and chance alone can make a difference of three. The margin is the steadier number.
 #
 # **Discuss with a neighbour,** or write two sentences. Your colleague has written attention with an error, swapped it into a pretrained
 # encoder, and reports: "All 24 partners found, so it works." What do you answer? Which test would you ask for?

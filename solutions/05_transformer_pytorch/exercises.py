@@ -197,7 +197,7 @@ def _half_dropped(
     norm_first: bool = False,
     eps: float = 1e-6,
 ):
-    """Equal rows through dropout at rate 0.5, so many that all that can come out does.
+    """Equal rows through dropout at rate 0.5: enough of them that every possible output occurs.
 
     Args:
         make: makes inputs, with a batch of which the first row is repeated.
@@ -747,7 +747,7 @@ decoder = Exercise(
 def _two_batches(
     pairs: int, source: tuple[int, int], target: tuple[int, int], padded: bool = True, pad_id: int = PAD
 ):
-    """So many pairs. ``source`` and ``target``: least and greatest number of columns; one sentence fills them."""
+    """Makes ``pairs`` pairs. ``source`` and ``target``: least and greatest number of columns; one sentence fills them."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         made: dict[str, Any] = {}

@@ -336,7 +336,7 @@ slip("Encoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
      ("    def forward(", "    @torch.no_grad()\n    def forward("))
 
 slip("Encoder", "mask_guessed", "Without a mask, the words with id 0 are hidden all the same.",
-     "Whoever calls the encoder decides what is hidden, by the mask. Without one, every word may be looked at, whatever its id. "
+     "What is hidden is decided by the mask that the encoder is called with. Without a mask every word may be looked at, whatever its id. "
      "Where does your mask come from?",
      ("        # 1. Emb", "        if mask is None:\n            mask = (source_ids != 0)[:, None, None, :]\n        # 1. Emb"))
 
@@ -545,7 +545,7 @@ slip("Decoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
      ("    def forward(", "    @torch.no_grad()\n    def forward("))
 
 slip("Decoder", "mask_guessed", "Without a mask, the words with id 0 are hidden all the same.",
-     "Whoever calls the decoder decides what is hidden, by the masks. Without one, every word may be looked at, whatever its id. "
+     "What is hidden is decided by the masks that the decoder is called with. Without a mask every word may be looked at, whatever its id. "
      "Where does your mask come from?",
      ("        # 1. Emb", "        if target_mask is None:\n            target_mask = (target_ids != 0)[:, None, None, :]\n        # 1. Emb"))
 
@@ -664,12 +664,12 @@ slip("Transformer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
      ("    def forward(", "    @torch.no_grad()\n    def forward("))
 
 slip("Transformer", "encoder_cut_off", "No gradient reaches the encoder: only the decoder can be trained.",
-     "A pretrained encoder may be used in this way, but yours has learned nothing yet. What stands around the call of the encoder, or "
-     "behind it?",
+     "A pretrained encoder may be used in this way, but yours has learned nothing yet. What do you do with the encoder's output, and "
+     "is anything wrapped around its call?",
      ("memory = self.encoder(source_ids, source_mask)", "memory = self.encoder(source_ids, source_mask).detach()"))
 
 slip("Transformer", "switches_its_mode", "In its forward, the model or a part of it is put into evaluation mode.",
-     "Whoever trains the model puts it into training mode, and after one call of yours, dropout is off for good. Only the caller "
+     "A training loop puts the model into training mode once, and after one call of yours, dropout is off for good. Only the caller "
      "knows whether this is training.",
      ("        # 1. The masks", "        self.eval()\n        # 1. The masks"))
 
@@ -819,7 +819,7 @@ slip("label_smoothed_loss", "label_gets_the_rest",
 
 slip("label_smoothed_loss", "sign_forgotten", "The loss has the wrong sign.",
      "Log-probabilities are negative. Training makes the loss small, and it should make the probability of the "
-     "right word large: that is why the equation has a minus sign. How many have you?",
+     "right word large: that is why the equation has a minus sign. How many minus signs do you have?",
      ("losses = -(", "losses = ("))
 
 slip("label_smoothed_loss", "pad_is_always_zero", "Padding is assumed to be 0, whatever pad_id is.",
@@ -924,7 +924,7 @@ slip("train_step", "learning_rate_ignored",
      ('        group["lr"] = learning_rate', "        pass"))
 
 slip("train_step", "rate_put_back", "After the step the optimizer has its old learning rate.",
-     "The step is right. But whoever looks at the optimizer afterwards should find the rate that it was taken with: set it, "
+     "The step is right. But afterwards the optimizer should still have the rate that the step was taken with: set it, "
      "and leave it.",
      ('    for group in optimizer.param_groups:\n'
       '        group["lr"] = learning_rate\n',
@@ -975,7 +975,7 @@ slip("train_step", "gradients_clipped", "The gradients are clipped before the st
      ("    optimizer.step()", "    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)\n    optimizer.step()"))
 
 slip("train_step", "evaluation_mode_afterwards", "After the step the model is in evaluation mode.",
-     "The step itself is right. But whoever calls it expects the model to be in training mode, in which the function puts it: leave it there.",
+     "The step itself is right. But the docstring promises that the model stays in training mode: leave it there.",
      ("return loss.item()", "model.eval()\n    return loss.item()"))
 
 
