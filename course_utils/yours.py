@@ -211,7 +211,7 @@ def _digest(name: str, text: str, folder: Path) -> str:
 
 
 def _passed_file() -> Path:
-    return progress_file().with_name("yours.json")
+    return progress_file().with_name(".yours.json")
 
 
 def _passed() -> dict[str, dict]:

@@ -23,6 +23,7 @@ from course_utils.portfolio_check import fault_of
 from course_utils.yours import OFFERS, fitted, tried_out
 from grader.catalogue import Entry, run_cell
 from grader.handout.demo import solved
+from grader.handout.needed import files_for_learners
 from grader.reference.lab import Lab, checked_exercise, runs_in_grading
 
 WHERE = {
@@ -134,8 +135,10 @@ def test_there_is_a_place_for_each_of_them(labs):
 @pytest.mark.parametrize(
     "name",
     [
-        # its check is the first here to make a PyTorch layer, for which PyTorch imports its compiler
-        pytest.param(name, marks=[pytest.mark.slow] if name == "MultiHeadAttention" else [])
+        # the first here to make a PyTorch layer, for which PyTorch imports its compiler, and to import TensorFlow
+        pytest.param(
+            name, marks=[pytest.mark.slow] if name in ("MultiHeadAttention", "positional_encoding") else []
+        )
         for name in OFFERS
     ],
 )
@@ -153,6 +156,9 @@ def test_one_s_own_is_used_where_it_passes_and_a_line_says_so(learner, capsys, n
         ("def softmax(scores, axis=-1):\n    # YOUR CODE HERE\n    raise NotImplementedError", "because yours is not written yet (lab 00)"),
         ("import not_here_at_all\n\n@not_here_at_all.fast\ndef softmax(scores, axis=-1):\n    return scores", "because yours stops with ModuleNotFoundError (lab 00)"),
         ("def softmaks(scores):\n    pass", "because yours is not written yet (lab 00)"),
+        ("from course_utils.yours import softmax", "because yours is not written yet (lab 00)"),
+        ("from course_utils.yours import softmax as ready\n\ndef softmax(scores, axis=-1):\n    return ready(scores, axis)", "because yours does not pass its check yet (lab 00)"),
+        ("def softmax(scores, axis=-1):\n    print(scores.shape)\n    e = np.exp(scores - scores.max(axis, keepdims=True))\n    return e / e.sum(axis, keepdims=True)", "because yours passes its check, but it prints something whenever it is called (lab 00)"),
     ],
 )  # fmt: skip
 def test_the_course_s_is_used_where_it_does_not_pass_and_a_line_says_why(learner, capsys, text, why):
@@ -198,9 +204,8 @@ LATER = (
     ("MultiHeadAttention", "05_transformer_pytorch"),
     ("MultiHeadAttention", "08_language_model_and_summarizer"),
     ("sinusoidal_positions", "05_transformer_pytorch"),
-    ("positional_encoding", "06_transformer_tensorflow"),
 )
-"""What a later lab's exercises call: in 04 and 13 only other cells do."""
+"""What a later lab's exercises call: in 04 and 13 only other cells do. (In 06 they take minutes, and all tables are made one and the same there.)"""
 
 
 @pytest.mark.slow
@@ -238,6 +243,45 @@ def test_lab_05_can_put_pytorchs_own_attention_into_each_version(labs):
         exec(cells[0], names)
         layer, x = made(12, 3), torch.randn(2, 5, 12)
         torch.testing.assert_close(names["fused_copy"](layer)(x, x, x)[0], layer(x, x, x)[0])
+
+
+def test_a_lab_that_is_opened_alone_gets_the_course_s(learner, capsys):
+    assert yours.softmax is softmax
+    assert (
+        capsys.readouterr().out
+        == "softmax: the course's softmax, because the lab in which you build it is not beside this one\n"
+    )
+
+
+def test_what_has_passed_is_checked_again_only_when_it_has_changed(labs, learner, capsys, monkeypatch):
+    notebook = learner("00_start_here")
+    found = yours.softmax
+    assert yours.softmax is found  # isinstance() needs one class
+    monkeypatch.setattr(yours, "fault_of", lambda *given: pytest.fail("checked again"))
+    monkeypatch.setattr(yours, "_last", {})
+    assert yours.softmax is not softmax  # in another session
+    other = labs["00_start_here"].solution_texts["softmax"].replace("exp", "exp2")
+    notebook.write_text(json.dumps(solved(labs["00_start_here"], {"softmax": other})))
+    monkeypatch.setattr(yours, "fault_of", fault_of)
+    assert yours.softmax is softmax
+    assert capsys.readouterr().out.endswith("because yours does not pass its check yet (lab 00)\n")
+
+
+def test_cells_that_run_for_long_do_not_hold_up_a_later_lab(learner, capsys, monkeypatch):
+    monkeypatch.setattr(yours, "MOST_SECONDS", 0.3)
+    learner("00_start_here", softmax="def forever():\n    while True:\n        pass\n\nlimit = forever()\n\ndef softmax(scores, axis=-1):\n    return limit")  # fmt: skip
+    assert yours.softmax is softmax
+    assert (
+        "because the cells that yours needs take longer than 0.3 seconds (lab 00)" in capsys.readouterr().out
+    )
+
+
+def test_where_only_the_files_of_a_lab_are_handed_out_the_course_s_own_are_among_them(labs):
+    for name, lab in labs.items():
+        for line in imports_from_yours(lab):
+            files = {path.with_suffix("").as_posix().replace("/", ".") for path in files_for_learners(lab)}
+            for each in ast.parse(line).body[0].names:
+                assert OFFERS[each.name].course.rpartition(".")[0] in files, name
 
 
 def test_a_notebook_that_cannot_be_read_is_no_reason_to_stop(learner, capsys):
