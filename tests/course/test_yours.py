@@ -42,6 +42,7 @@ def learner(labs, tmp_path, monkeypatch):
     shutil.copytree(labs["13_your_own_dataset"].release_folder, here)
     monkeypatch.chdir(here)
     monkeypatch.syspath_prepend("")
+    monkeypatch.setattr(yours, "_last", {})
 
     def puts(name: str, **texts: str):
         lab = labs[name]
