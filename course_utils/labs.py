@@ -97,6 +97,12 @@ def all_labs() -> list[LabInfo]:
     return (neighbours or places)[0]
 
 
+def beside() -> list[LabInfo]:
+    """The lab in the current folder and its neighbours; empty if there is none in it, as in the grader."""
+    _, *neighbours = _places()
+    return neighbours[0] if neighbours else []
+
+
 def _places() -> list[list[LabInfo]]:
     """The places where labs are looked for, nearest first.
 

@@ -130,7 +130,8 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     lines += [
         "",
         "In each lab: read, run the cells with Shift+Enter, replace what says `YOUR CODE HERE`, and run the check below it, as often as you "
-        f"like. What you have solved is kept in a small file, `{_readable(progress_file())}`; weights that you train are kept beside it. Nothing is kept anywhere else. To see this page with your latest "
+        f"like. Later labs use what you have built: they read it from your saved notebooks, if it passes its check. What you have solved is kept in a small file, "
+        f"`{_readable(progress_file())}`; beside it are weights that you train, and a note of what later labs have tried. Nothing is kept anywhere else. To see this page with your latest "
         "results, close it and open it again.",
         "",
     ]

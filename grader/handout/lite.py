@@ -66,7 +66,7 @@ _INSTEAD = """\
 ```
 
 </details>"""
-_NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "course_utils.models", "course_utils.yours")
+_NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "course_utils.models")
 """What only runs with packages that Pyodide lacks."""
 _INSTALL = """\
 %pip install -q transformer-labs

@@ -46,6 +46,8 @@
 # **Time:** about 125 minutes for you, in three sittings; the computer needs {measured_seconds} seconds for the notebook.
 #
 # **The core path** is sections 1 to 4, about 53 minutes, and 8 for the review quiz.
+#
+# The next cell gives you your own attention and softmax, from labs 02 and 00, if they pass their checks, else ours. It says which.
 
 # %%
 import numpy as np
@@ -53,8 +55,7 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-# the same as yours from labs 02 and 00
-from course_utils.maths import scaled_dot_product_attention, softmax
+from course_utils.yours import scaled_dot_product_attention, softmax
 
 np.set_printoptions(precision=3, suppress=True)
 torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
@@ -185,7 +186,7 @@ head_columns(
 # head 1, and so on; `w_key` and `w_value` likewise. As in lab 02's cross-attention, `x` asks and `memory` answers; in self-attention both are
 # the same words. (If you left those sections of lab 02 for later: `x` gives the queries, `memory` the keys and the values.)
 #
-# Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours). Your task is
+# Attention itself is a building block now: the set-up cell has `scaled_dot_product_attention`, yours or ours. Your task is
 # the rest, so PyTorch's or Keras's ready-made multi-head attention earns no points in this lab.
 
 # %% nbgrader={"grade": false, "grade_id": "multi_head_attention_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -1274,14 +1274,14 @@ def perfect(shares: np.ndarray) -> tuple[float, float]:
 
 # %% [markdown]
 # Now compare all three encoders, as trained and with their best temperature. The last column is the noise floor: 95 % of perfect models have an error
-# in this range.
+# in this range. The softmax is your own from lab 00 if it passes its check, else ours.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.sure")
 
 # %% tags=["skip-grading"]
-from course_utils.maths import softmax
 from course_utils.plots.own_data import before_and_after
+from course_utils.yours import softmax
 
 errors, lines = {}, []
 for name, logits in kept.items():
