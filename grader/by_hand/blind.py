@@ -20,6 +20,8 @@ from grader.show.feedback_page import Markdown
 LEFT_OUT = "[name]"
 _WIDE = 40
 """Characters of a line that fit on a phone: longer ones have to be scrolled."""
+_CORNER = re.compile(r"<th( style=\"[^\"]*\")?></th>")
+"""The empty corner of a table, which heads nothing."""
 _HOMES = re.compile(r"((?:/home|/Users|[A-Za-z]:\\+Users)[/\\]+)[^/\\\s'\":]+")
 
 
@@ -102,7 +104,8 @@ def _seen(cell: NotebookNode, as_released: bool, shown: _Handed, person: Person 
     if cell.cell_type == "markdown":
         trusted = as_released and not is_added(cell) and not nbgrader_of(cell).get("solution")
         source = cell.source if trusted else cleaned(cell.source)
-        return CellSeen("markdown", html=Markdown(trusted=trusted)(source, cell.get("attachments")))
+        html = Markdown(trusted=trusted)(source, cell.get("attachments"))
+        return CellSeen("markdown", html=_CORNER.sub(r"<td\1></td>", html))
     text = cleaned(cell.source)
     if cell.cell_type != "code" or checked_exercise(cell):
         return CellSeen("code", text=text)
