@@ -306,7 +306,7 @@ def acting(who: str) -> Iterator[None]:
 
 
 def user_and_program() -> tuple[str, str]:
-    """The user and the program of this process. A hub's user name counts more than the account that its server runs as, and whoever
+    """The user and the program of this process. A hub's user name counts more than the account that its server runs as, and the person who
     acts through the process more than both.
     """
     hub = _acting.get() or os.environ.get("JUPYTERHUB_USER")

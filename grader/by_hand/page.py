@@ -320,7 +320,7 @@ class _Reading(_Marking):
 
 
 class _Notebook(_Page):
-    """All of the notebook, for whoever reads an answer in it: figures, and no names and points."""
+    """All of the notebook, for the person who reads an answer in it: figures, and no names and points."""
 
     @allowed
     def get(self, lab: str, reader: str, page: str) -> None:

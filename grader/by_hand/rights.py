@@ -1,7 +1,7 @@
 """Who may see and do what on the pages for those who teach.
 
-Whoever Jupyter lets in is an instructor, unless the course has a list of assistants. Only a hub knows who somebody is, so only there the list means
-anything: without one, whoever has Jupyter's address has a terminal, too.
+Everyone whom Jupyter lets in is an instructor, unless the course has a list of assistants. Only a hub knows who somebody is, so only there the list means
+anything: without one, everyone who has Jupyter's address has a terminal, too.
 """
 
 from __future__ import annotations

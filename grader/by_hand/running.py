@@ -1,6 +1,6 @@
 """A step of the week in a process of its own, which the page starts, watches and stops; one at a time for a course.
 
-The process holds a lock while it works, so what is said of it is true whoever ends it and how: it, Jupyter's server, or the machine. It goes on when the
+The process holds a lock while it works, so what is said of it is true however it ends: by itself, with Jupyter's server, or with the machine. It goes on when the
 server ends, and a server that is started later finds it. What it says lies in ``grading/week/run.json``.
 """
 

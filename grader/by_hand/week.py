@@ -86,7 +86,7 @@ class Seen:
 
     Attributes:
         request: as it is in the gradebook.
-        page: of the submission in the queue of whoever reads it; empty if the student's name may be seen.
+        page: of the submission in the queue of the person who reads it; empty if the student's name may be seen.
     """
 
     request: Request
