@@ -22,7 +22,7 @@ lab: environment ## open the labs in JupyterLab, at the map of the course
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 .PHONY: instructor
-instructor: environment ## open JupyterLab at the project's root, with formgrader and the page for answers graded by hand
+instructor: environment ## open JupyterLab at the project's root, with formgrader, the page about the week and the page for answers graded by hand
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)" --ServerApp.jpserver_extensions=grader.by_hand.page=True $(ARGS)
 
 .PHONY: build

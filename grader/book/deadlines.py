@@ -36,6 +36,11 @@ class Deadlines(Results):
         with self.engine.connect() as connection:
             return connection.execute(query).scalar_one_or_none()
 
+    def deadlines(self) -> dict[str, datetime | None]:
+        """Lab -> when it has to be handed in (UTC), of all labs that are in the gradebook; None: at any time."""
+        with self.engine.connect() as connection:
+            return {row.name: row.duedate for row in connection.execute(select(ASSIGNMENT))}
+
     def extend(self, lab: Lab, student: str, extension: timedelta, why: str = "") -> None:
         """Gives a student more time for a lab than the others have; an extension of zero withdraws it."""
         with self.transaction() as db:

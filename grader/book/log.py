@@ -15,6 +15,7 @@ import pwd
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,8 @@ TEAM = "team"
 ATTEMPT = "graded on hand-in"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
+
+_acting: ContextVar[str] = ContextVar("acting", default="")
 
 
 @dataclass(frozen=True)
@@ -292,9 +295,21 @@ def _unsign(db: Connection) -> None:
     db.exec_driver_sql(f"DELETE FROM {_SIGNATURE}")
 
 
+@contextmanager
+def acting(who: str) -> Iterator[None]:
+    """Somebody acts through this process, which serves several people: what is changed meanwhile is theirs. Empty: its own user acts."""
+    before = _acting.set(who)
+    try:
+        yield
+    finally:
+        _acting.reset(before)
+
+
 def user_and_program() -> tuple[str, str]:
-    """The user and the program of this process. A hub's user name counts more than the account that its server runs as."""
-    hub = os.environ.get("JUPYTERHUB_USER")
+    """The user and the program of this process. A hub's user name counts more than the account that its server runs as, and the person who
+    acts through the process more than both.
+    """
+    hub = _acting.get() or os.environ.get("JUPYTERHUB_USER")
     script = Path(sys.argv[0])
     program = script.parent.name if script.stem == "__main__" else script.stem
     return hub or _account(), program or "python"

@@ -13,7 +13,9 @@ from grader.by_hand.agreement import POINTS, Agreement, Pair
 from grader.errors import GraderError
 
 ADDRESS = "by-hand"
-"""Where the page is, below the address of Jupyter."""
+"""Where the page for readers is, below the address of Jupyter."""
+WEEK = "week"
+"""Where the page about the week is."""
 
 STATES = {"open": "open", "again": "look again", "done": "done"}
 ROLES = {FIRST: "first", SECOND: "second"}

@@ -7,19 +7,13 @@ Jupyter's server; it uses Jupyter's own log-in, authorisation and protection aga
 
 from __future__ import annotations
 
-import functools
-import os
 import re
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import nbformat
-from jupyter_server.auth.decorator import authorized
-from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 from nbformat import NotebookNode
@@ -32,6 +26,7 @@ from grader.book.points import digest_of_answer
 from grader.book.readings import Readings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import agreement, pairs
+from grader.by_hand.blind import notebook_for_readers
 from grader.by_hand.overview import (
     ADDRESS,
     ROLES,
@@ -41,14 +36,15 @@ from grader.by_hand.overview import (
     short,
     standings,
 )
+from grader.by_hand.rights import Refused
+from grader.by_hand.web import Page, allowed
+from grader.by_hand.week_page import PAGES as WEEK_PAGES
 from grader.course import Course
 from grader.errors import GraderError
+from grader.people.roster import Person
 from grader.reference.lab import Lab, file_in, nbgrader_of
-from grader.show.feedback_page import Markdown
 from grader.show.pages import title_of
 
-_HUB = "JUPYTERHUB_SERVICE_PREFIX"
-"""In the environment of a server that JupyterHub has started, so that users are who they say they are."""
 _MAX_COMMENT = 20_000
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """A number that one of the forms may send. Longer ones are nobody's, and Python or the gradebook may refuse them."""
@@ -68,6 +64,8 @@ def _load_jupyter_server_extension(server: ServerApp) -> None:
         (rf"/{ADDRESS}/{name}/{name}/?", _Queue),
         (rf"/{ADDRESS}/{name}/{name}/next/?", _Next),
         (rf"/{ADDRESS}/{name}/{name}/([0-9a-f-]+)/?", _Reading),
+        (rf"/{ADDRESS}/{name}/{name}/([0-9a-f-]+)/notebook/?", _Notebook),
+        *WEEK_PAGES,
     ]
     base = server.web_app.settings["base_url"]
     server.web_app.add_handlers(
@@ -79,50 +77,8 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "grader.by_hand.page"}]
 
 
-def _allowed(method: Callable[..., Any]) -> Callable[..., Awaitable[None]]:
-    """For whom Jupyter lets in. What the person at the keyboard must know is shown as a page."""
-
-    @web.authenticated
-    @authorized
-    @functools.wraps(method)
-    def checked(self: _Page, *names: str) -> None:
-        try:
-            method(self, *names)
-        except GraderError as error:
-            self.set_status(409)
-            self.show("message", title="That did not work", message=str(error))
-
-    return checked
-
-
-class _Page(JupyterHandler):
-    auth_resource = "by-hand"
-
-    def initialize(self, course: Course) -> None:
-        self.course = course
-
-    @functools.cached_property
-    def nonce(self) -> str:
-        """What allows the page's own script to run, and nothing else."""
-        return secrets.token_urlsafe(16)
-
-    @property
-    def content_security_policy(self) -> str:
-        return (
-            f"default-src 'none'; script-src 'nonce-{self.nonce}'; style-src 'unsafe-inline'; img-src data:; "
-            "form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
-        )
-
-    def show(self, view: str, **facts: Any) -> None:
-        self.finish(
-            _template().render(
-                view=view,
-                nonce=self.nonce,
-                root=url_path_join(self.base_url, ADDRESS),
-                base=self.base_url,
-                **facts,
-            )
-        )
+class _Page(Page):
+    """A page about the answers of a lab."""
 
     @contextmanager
     def readings(self, name: str) -> Iterator[Readings]:
@@ -133,10 +89,6 @@ class _Page(JupyterHandler):
                 raise GraderError(f"{name} has no answers that people grade.")
             yield readings
 
-    def who(self) -> str:
-        """The name of the user who is logged in, if a hub vouches for it; else nothing."""
-        return self.current_user.username if _HUB in os.environ else ""
-
     def see_that_it_is(self, reader: str) -> None:
         """
         Raises:
@@ -145,9 +97,15 @@ class _Page(JupyterHandler):
         if self.who() not in ("", reader):
             raise GraderError(f"These are {reader}'s answers, and you are logged in as {self.who()}.")
 
+    def may_decide(self, work: Work) -> bool:
+        """Whether this person may see what both readers of a submission gave: an assistant only as one of them. Nobody sees another's points
+        before giving some.
+        """
+        return self.rights.instructor or any(task.reader == self.who() for task in work.tasks.values())
+
 
 class _Labs(_Page):
-    @_allowed
+    @allowed
     def get(self) -> None:
         found = []
         with Gradebook.open(self.course) as gradebook:
@@ -159,7 +117,7 @@ class _Labs(_Page):
 
 
 class _Readers(_Page):
-    @_allowed
+    @allowed
     def get(self, lab: str) -> None:
         with self.readings(lab) as readings:
             found = standings(readings.works(), readings.settings())
@@ -169,7 +127,7 @@ class _Readers(_Page):
 
 
 class _Queue(_Page):
-    @_allowed
+    @allowed
     def get(self, lab: str, reader: str) -> None:
         self.see_that_it_is(reader)
         with self.readings(lab) as readings:
@@ -192,7 +150,7 @@ class _Queue(_Page):
 
 
 class _Next(_Page):
-    @_allowed
+    @allowed
     def get(self, lab: str, reader: str) -> None:
         self.see_that_it_is(reader)
         holder = self.current_user.username
@@ -312,7 +270,7 @@ class _Marking(_Page):
 
 
 class _Reading(_Marking):
-    @_allowed
+    @allowed
     def get(self, lab: str, reader: str, page: str) -> None:
         with self.readings(lab) as readings:
             work, role = self._work(readings, reader, page)
@@ -324,7 +282,7 @@ class _Reading(_Marking):
                 )
             self._show(readings, work, role, reader, [])
 
-    @_allowed
+    @allowed
     def post(self, lab: str, reader: str, page: str) -> None:
         with self.readings(lab) as readings:
             work, role = self._work(readings, reader, page)
@@ -361,12 +319,37 @@ class _Reading(_Marking):
         )
 
 
+class _Notebook(_Page):
+    """All of the notebook, for the person who reads an answer in it: figures, and no names and points."""
+
+    @allowed
+    def get(self, lab: str, reader: str, page: str) -> None:
+        self.see_that_it_is(reader)
+        with self.readings(lab) as readings:
+            work, called = readings.work(page), title_of(readings.lab)
+            if all(task.reader != reader for task in work.tasks.values()):
+                raise GraderError(f"This submission is not in the queue of {reader} any more.")
+            with Gradebook.open(self.course) as gradebook:
+                known = gradebook.people(work.student).get(work.student, Person(work.student))
+            cells = notebook_for_readers(readings.lab, work.student, None if work.released else known)
+        self.show(
+            "notebook",
+            title=f"{called}: the whole notebook",
+            lab=lab,
+            called=called,
+            reader=reader,
+            work=work,
+            cells=cells,
+            short=short,
+        )
+
+
 class _Differences(_Page):
-    @_allowed
+    @allowed
     def get(self, lab: str) -> None:
         with self.readings(lab) as readings:
             works, questions, called = readings.works(), readings.questions(), title_of(readings.lab)
-        found = pairs(works)  # of what both have read: nobody sees another's points before giving some
+        found = [each for each in pairs(works) if self.may_decide(works[each.page])]
         rows = agreement(found, questions)
         differ = [pair for pair in found if pair.differ]
         self.show(
@@ -383,12 +366,12 @@ class _Differences(_Page):
 
 
 class _Decision(_Marking):
-    @_allowed
+    @allowed
     def get(self, lab: str, page: str) -> None:
         with self.readings(lab) as readings:
             self._show(readings, self._work(readings, page), [])
 
-    @_allowed
+    @allowed
     def post(self, lab: str, page: str) -> None:
         with self.readings(lab) as readings:
             work, decider = self._work(readings, page), self._decider()
@@ -403,6 +386,8 @@ class _Decision(_Marking):
 
     def _work(self, readings: Readings, page: str) -> Work:
         work = readings.work(page)
+        if not self.may_decide(work):
+            raise Refused(f"{self.who()} is neither the first nor the second reader of this submission.")
         if not pairs({page: work}):
             raise GraderError("Two people have to read this submission before anything can be decided.")
         return work
@@ -438,19 +423,3 @@ def _handed_in(lab: Lab, work: Work) -> tuple[dict[str, NotebookNode], list[tupl
     found = {nbgrader_of(cell).get("grade_id"): cell for cell in notebook.cells}
     files = [file for cell in notebook.cells if (file := file_in(cell))]
     return {answer.cell: found.get(answer.cell) or new_markdown_cell() for answer in work.answers}, files
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grader", "by_hand"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "course_text": lambda source: Markdown(trusted=True)(source),
-        "answer": lambda cell: Markdown(trusted=False)(cell.source, cell.get("attachments")),
-    }
-    environment.globals["title_of"] = title_of
-    return environment.get_template("page.html")

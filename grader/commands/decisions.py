@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from math import isnan
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,9 +11,6 @@ from grader.commands.help import Commands
 from grader.commands.terminal import LabName, OneLab, Section, TableFile, first_few, show_table, write_table
 from grader.course import Course
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from grader.people.roster import Roster
 
 app = Commands()
 
@@ -44,47 +38,15 @@ def extend(
     """
 
     from grader.book.gradebook import Gradebook
-    from grader.people.roster import Roster
+    from grader.by_hand.extending import extend as give_more_time
     from grader.reference.lab import Lab
 
     loaded = Lab.load(Course.find(), lab)
-    if isnan(days):
-        raise GraderError("--days is a number of days, as in --days 2.5.")
-    if not student.strip():
-        raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     with Gradebook.open(loaded.course) as gradebook:
-        student = _on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
-        gradebook.register(loaded)
-        gradebook.extend(loaded, student, timedelta(days=days), because)
-        gradebook.enter_lateness(loaded)
-        deadline, known = gradebook.deadline(loaded), student in gradebook.students()
-    until = (
-        f"The deadline is {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC."
-        if deadline
-        else "There is no deadline yet."
-    )
-    extension = f"{days:g} extra day{'' if days == 1 else 's'}" if days else "no extra days"
-    typer.echo(f"Saved: {extension} for {student} in {lab}. {until}")
-    if not known:
-        typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
-
-
-def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
-    """The id of the person on the roster who is meant; the text as it is where there is no roster.
-
-    Args:
-        withdrawn: something is only taken back, which nobody has to be on the roster for.
-
-    Raises:
-        GraderError: nobody on the roster is meant, or several people could be.
-    """
-    meant = roster.meant(student)
-    if roster.people and not roster.by_id(meant) and not withdrawn:
-        raise GraderError(
-            f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
-            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
-        )
-    return meant
+        given = give_more_time(gradebook, loaded, student, days, because)
+    typer.echo(f"Saved: {given.given} for {given.student} in {lab}. {given.deadline}")
+    if not given.known:
+        typer.echo(f"Note: the gradebook does not know {given.student!r} yet. Is the id right?")
 
 
 status_app = Commands()
@@ -172,6 +134,7 @@ def status_withdraw(
 def _change_status(student: str, what: str, lab: str | None, because: str, withdrawn: bool) -> None:
     from grader.book.gradebook import Gradebook
     from grader.book.statuses import Kind, Status, see_that_the_lab_fits, understood
+    from grader.by_hand.extending import on_roster
     from grader.people.roster import Roster
     from grader.reference.lab import Lab
 
@@ -180,7 +143,7 @@ def _change_status(student: str, what: str, lab: str | None, because: str, withd
     course = Course.find()
     kind, amount = understood(what)
     with Gradebook.open(course) as gradebook:
-        who = _on_roster(Roster(gradebook.roster().values()), student, withdrawn)
+        who = on_roster(Roster(gradebook.roster().values()), student, withdrawn)
         changed = Status(who, lab or "", kind, amount, because.strip())
         see_that_the_lab_fits(changed)
         if kind is Kind.EXTENSION:

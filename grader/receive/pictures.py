@@ -133,8 +133,8 @@ def draw_anew(notebook: NotebookNode) -> list[str]:
         for name, files in cell.attachments.items():
             ((_, data),) = files.items()
             try:
-                kind, encoded, pixels = _anew(data, left)
-            except _Refused as error:
+                kind, encoded, pixels = anew(data, left)
+            except Refused as error:
                 refused[name] = str(error)
             else:
                 left -= pixels
@@ -152,33 +152,33 @@ def draw_anew(notebook: NotebookNode) -> list[str]:
     return problems
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """A picture that is not shown, and why."""
 
 
-def _anew(data: str, pixels_left: int) -> tuple[str, bytes, int]:
-    """A picture's new kind and content, and how many pixels it had.
+def anew(data: str, pixels_left: int) -> tuple[str, bytes, int]:
+    """The new kind and content of a picture that was handed in, and how many pixels it had.
 
     Raises:
-        _Refused: it is no picture, or larger than it may be.
+        Refused: it is no picture, or larger than it may be.
     """
     from PIL import Image, ImageOps  # no submission without pictures needs it
 
     if len(data) > MAX_RAW * 4 // 3:
-        raise _Refused(f"it is larger than {MAX_RAW // 2**20} MiB.")
+        raise Refused(f"it is larger than {MAX_RAW // 2**20} MiB.")
     try:
         raw = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
-        raise _Refused("it is damaged.") from None
+        raise Refused("it is damaged.") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(raw), formats=("PNG", "JPEG")) as picture:
                 size = picture.width * picture.height
                 if size > MAX_PIXELS:
-                    raise _Refused(f"it has more than {MAX_PIXELS // 10**6} million pixels.")
+                    raise Refused(f"it has more than {MAX_PIXELS // 10**6} million pixels.")
                 if size > pixels_left:
-                    raise _Refused("the pictures together have too many pixels.")
+                    raise Refused("the pictures together have too many pixels.")
                 kind = "image/png" if picture.format == "PNG" else "image/jpeg"
                 if kind == "image/jpeg":
                     picture.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
@@ -187,12 +187,12 @@ def _anew(data: str, pixels_left: int) -> tuple[str, bytes, int]:
                 drawn = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert(mode)
                 drawn.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
                 drawn = ImageOps.exif_transpose(drawn).convert(mode)
-    except _Refused:
+    except Refused:
         raise
     except Image.DecompressionBombError:
-        raise _Refused(f"it has more than {MAX_PIXELS // 10**6} million pixels.") from None
+        raise Refused(f"it has more than {MAX_PIXELS // 10**6} million pixels.") from None
     except Exception:  # a parser of hostile files fails in many ways
-        raise _Refused("it is damaged, or is no PNG or JPEG.") from None
+        raise Refused("it is damaged, or is no PNG or JPEG.") from None
     if kind == "image/png":
         encoded = _saved(drawn, "PNG")
         if len(encoded) <= _HEAVY:

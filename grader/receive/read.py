@@ -55,13 +55,7 @@ def read_submission(source: bytes | Path) -> ReadResult:
     """
     notes = _Notes()
     try:
-        data = source if isinstance(source, bytes) else file_bytes(source)
-        if len(data) > MAX_BYTES:
-            raise Unreadable(
-                f"The file is larger than {MAX_BYTES // 2**20} MiB. Clear its outputs and try again."
-            )
-        text = _decoded(data, notes)
-        cells = tuple(_plain_cells(_notebook(text, notes), notes))
+        cells = tuple(_plain_cells(parsed(source, notes), notes))
         if not cells:
             raise Unreadable("The notebook has no cells.")
         if (size := sum(len(cell.text) for cell in cells)) > MAX_TEXT:
@@ -72,6 +66,21 @@ def read_submission(source: bytes | Path) -> ReadResult:
     except Unreadable as error:
         return ReadResult(problem=str(error))
     return ReadResult(cells, notes=tuple(notes.sentences()))
+
+
+def parsed(source: bytes | Path, notes: _Notes | None = None) -> dict[str, Any]:
+    """A submitted notebook as it is, its numbers left out. Anything may be in it, in any place.
+
+    Raises:
+        Unreadable: it cannot be read, or not within the limits above.
+    """
+    notes = notes or _Notes()
+    data = source if isinstance(source, bytes) else file_bytes(source)
+    if len(data) > MAX_BYTES:
+        raise Unreadable(
+            f"The file is larger than {MAX_BYTES // 2**20} MiB. Clear its outputs and try again."
+        )
+    return _notebook(_decoded(data, notes), notes)
 
 
 class _Notes:

@@ -82,10 +82,7 @@ def generate_feedback(
     Raises:
         GraderError: nothing has been graded, a page could not be made (all others are), or another process is making them.
     """
-    graded = sorted(
-        path.parts[-3] for path in lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}")
-    )
-    graded = graded if among is None else [student for student in graded if student in among]
+    graded = _graded(lab, among)
     if not graded:
         whose = "" if among is None else " of this section"
         raise GraderError(
@@ -93,8 +90,7 @@ def generate_feedback(
         )
     with Gradebook.open(lab.course) as gradebook:
         results = {result.student: result for result in gradebook.results(lab)}
-        lines, people = Readings(gradebook, lab).lines(), gradebook.people()
-    pages = _Pages(lab, _code(), lines, {student: _whose(person) for student, person in people.items()})
+        pages = _pages(lab, gradebook)
     failed: dict[str, str] = {}
     with _opened_notes(lab) as file:
         notes = _read(file)
@@ -118,6 +114,34 @@ def generate_feedback(
         if failed:
             raise _failure(lab, failed)
     return Feedback(len(graded), made)
+
+
+def outdated(lab: Lab, gradebook: Gradebook, results: Iterable[Result]) -> list[str]:
+    """Students whose page is not there, or would be made anew: of those with one of these results and a graded notebook."""
+    graded, pages = {*_graded(lab)}, _pages(lab, gradebook)
+    try:
+        with (lab.course.grading / "pages" / f"{lab.name}.jsonl").open(
+            encoding="utf-8", errors="replace"
+        ) as file:
+            notes = _noted(file)
+    except OSError:
+        notes = {}
+    return [
+        result.student
+        for result in results
+        if result.student in graded and not pages.still_hold(result, notes.get(result.student))
+    ]
+
+
+def _graded(lab: Lab, among: Collection[str] | None = None) -> list[str]:
+    """Students with a graded notebook, sorted."""
+    found = lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}")
+    return sorted(path.parts[-3] for path in found if among is None or path.parts[-3] in among)
+
+
+def _pages(lab: Lab, gradebook: Gradebook) -> _Pages:
+    lines, people = Readings(gradebook, lab).lines(), gradebook.people()
+    return _Pages(lab, _code(), lines, {student: _whose(person) for student, person in people.items()})
 
 
 def _failure(lab: Lab, failed: Mapping[str, str]) -> GraderError:
@@ -348,19 +372,22 @@ def _read(file: IO[str]) -> dict[str, _Note]:
     The file is then written anew, so that it does not grow with every change.
     """
     file.seek(0)
-    notes: dict[str, _Note] = {}
-    lines = 0
-    for line in file:
-        lines += 1
-        with contextlib.suppress(ValueError, TypeError):
-            student, inputs, page = json.loads(line)
-            notes[student] = _Note(inputs, page)
-    if lines > len(notes):
+    notes = _noted(lines := file.readlines())
+    if len(lines) > len(notes):
         file.truncate(0)
         file.writelines(
             json.dumps([student, note.inputs, note.page]) + "\n" for student, note in notes.items()
         )
         file.flush()
+    return notes
+
+
+def _noted(lines: Iterable[str]) -> dict[str, _Note]:
+    notes: dict[str, _Note] = {}
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError):
+            student, inputs, page = json.loads(line)
+            notes[student] = _Note(inputs, page)
     return notes
 
 

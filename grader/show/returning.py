@@ -40,6 +40,15 @@ def return_feedback(lab: Lab, student: str, exchange: bool) -> None:
     shutil.rmtree(lab.course.root / KEPT / student / lab.name, ignore_errors=True)
 
 
+def return_all(lab: Lab) -> None:
+    """Everybody's feedback pages, as they are, go back through nbgrader's exchange.
+
+    Raises:
+        GraderError: the exchange cannot be used.
+    """
+    _release(lab, None, "grading/feedback")
+
+
 def say_kept(
     lab: Lab, student: str, when: datetime, free: datetime, due: datetime | None, per_day: int, exchange: bool
 ) -> None:
@@ -77,8 +86,8 @@ def say_kept(
         _release(lab, student, KEPT)
 
 
-def _release(lab: Lab, student: str, folder: str) -> None:
-    """What `nbgrader release_feedback` does, for one student and without its messages.
+def _release(lab: Lab, student: str | None, folder: str) -> None:
+    """What `nbgrader release_feedback` does, for one student or (None) for all, and without its messages.
 
     Raises:
         GraderError: the exchange cannot be used.
@@ -86,7 +95,8 @@ def _release(lab: Lab, student: str, folder: str) -> None:
     app = nbgrader_app(lab.course)
     coursedir = CourseDirectory(parent=app)
     coursedir.feedback_directory = folder
-    coursedir.assignment_id, coursedir.student_id = lab.name, glob.escape(student)
+    coursedir.assignment_id = lab.name
+    coursedir.student_id = "*" if student is None else glob.escape(student)
     try:
         ExchangeFactory(parent=app).ReleaseFeedback(
             coursedir=coursedir, authenticator=Authenticator(parent=app), parent=app

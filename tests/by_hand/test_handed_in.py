@@ -18,7 +18,8 @@ from written import written_lab
 
 from grader.book.gradebook import Gradebook
 from grader.book.readings import Readings
-from grader.by_hand.page import _handed_in, _template
+from grader.by_hand.page import _handed_in
+from grader.by_hand.web import template_of
 from grader.grade import autograde as grading
 from grader.handout.demo import solved
 from grader.receive.collect import NEW, REPLACED, UNCHANGED, collect
@@ -103,7 +104,7 @@ def by_hand(lab: Lab, student: str) -> str:
     with Gradebook.open(lab.course) as gradebook:
         (work,) = (each for each in Readings(gradebook, lab).works().values() if each.student == student)
     cells, files = _handed_in(lab, work)
-    show = _template().environment.filters["answer"]
+    show = template_of("page.html").environment.filters["answer"]
     return "\n".join([*(show(cell) for cell in cells.values()), *(text for file in files for text in file)])
 
 

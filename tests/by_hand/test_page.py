@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 
@@ -19,26 +13,13 @@ import requests
 from accessible import AXE, violations
 from classroom import START, book_of, gradebook_undone
 from playwright.sync_api import sync_playwright
-from project import ROOT
+from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, logged_in, running, save
 from written import answer_of, graded, written_lab
 
 from grader.book.answers import DECISION, FIRST, SECOND
 from grader.book.gradebook import Gradebook
 from grader.book.readings import Readings, Settings
 from grader.reference.lab import Lab
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-TOKEN = "a-token"
-NAMED_USERS = """
-from jupyter_server.auth import IdentityProvider, User
-
-class Named(IdentityProvider):
-    '''As a hub does it: the server knows the name of whoever asks.'''
-    def get_user(self, handler):
-        return User(handler.request.headers.get("X-User", "lead"))
-
-c.ServerApp.identity_provider_class = Named
-"""
 
 pytestmark = pytest.mark.slow
 
@@ -57,60 +38,15 @@ def lab(kept_lab) -> Iterator[Lab]:
         yield kept_lab
 
 
-@contextmanager
-def running(lab: Lab, folder: Path, config: str = "", **environment: str) -> Iterator[str]:
-    """A server over the course, with the options that ``make instructor`` gives."""
-    (folder / "config").mkdir()
-    (folder / "config" / "jupyter_server_config.py").write_text(config)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = re.search(
-        r"^instructor:.*\n.* (--ServerApp\.jpserver_extensions=\S+)", (ROOT / "Makefile").read_text(), re.M
-    )
-    command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.port={port}",
-               f"--ServerApp.root_dir={lab.course.root}", f"--IdentityProvider.token={TOKEN}", options[1]]  # fmt: skip
-    environment = {
-        **os.environ,
-        **environment,
-        "HOME": str(folder),
-        "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-    }
-    address = f"http://127.0.0.1:{port}"
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            command, cwd=lab.course.root, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-        try:
-            for _ in range(300):
-                try:
-                    requests.get(f"{address}/api", timeout=5)
-                    break
-                except requests.ConnectionError:
-                    assert server.poll() is None, (folder / "log").read_text()
-                    time.sleep(0.2)  # the server has no other way to say that it listens
-            yield address
-        finally:
-            server.terminate()
-            server.wait(20)
-
-
 @pytest.fixture(scope="module")
 def server(kept_lab, tmp_path_factory) -> Iterator[str]:
-    with running(kept_lab, tmp_path_factory.mktemp("server")) as address:
+    with running(kept_lab.course, tmp_path_factory.mktemp("server")) as address:
         yield f"{address}/by-hand/{START}"
 
 
 @pytest.fixture
 def somebody(server) -> requests.Session:
     return logged_in(server)
-
-
-def logged_in(server: str) -> requests.Session:
-    session = requests.Session()
-    assert session.get(server, params={"token": TOKEN}).ok
-    return session
 
 
 def works_of(lab: Lab):
@@ -126,14 +62,6 @@ def tree_of(lab: Lab, student: str, folder: str) -> dict[Path, bytes]:
     """What a folder of the course has of a student."""
     files = (getattr(lab.course, folder) / student).rglob("*")
     return {file: file.read_bytes() for file in files if file.is_file()}
-
-
-def save(session: requests.Session, address: str, **fields) -> requests.Response:
-    """Opens a form and sends it with some of its fields changed."""
-    page = session.get(address)
-    assert page.ok, page.text
-    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
-    return session.post(page.url, data={**hidden, **fields})
 
 
 def points_of(lab: Lab, page: str) -> float | None:
@@ -359,14 +287,8 @@ def test_an_address_that_leads_nowhere_is_answered_in_a_sentence(lab, server, so
 def test_where_a_hub_knows_who_asks_nobody_reads_in_another_s_name(lab, tmp_path):
     page = page_of(lab, "ana")
     second = works_of(lab)[page].tasks[SECOND].reader
-    with running(lab, tmp_path, NAMED_USERS, JUPYTERHUB_SERVICE_PREFIX="/services/x/") as address:
+    with running(lab.course, tmp_path, NAMED_USERS, JUPYTERHUB_SERVICE_PREFIX="/services/x/") as address:
         place = f"{address}/by-hand/{START}"
-
-        def as_user(name: str) -> requests.Session:
-            session = requests.Session()
-            session.headers["X-User"] = name
-            session.params = {"token": TOKEN}
-            return session
 
         told = as_user("ben").get(f"{place}/ana")
         assert told.status_code == 409 and "you are logged in as ben" in told.text

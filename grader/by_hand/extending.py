@@ -1,0 +1,92 @@
+"""More time for a student, as `grader extend` and the page about the week give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import isfinite
+from shlex import quote
+
+from grader.book.gradebook import Gradebook
+from grader.errors import GraderError
+from grader.people.roster import Roster
+from grader.reference.lab import Lab
+
+MOST_DAYS = 3650
+
+
+@dataclass(frozen=True)
+class Extended:
+    """What was entered.
+
+    Attributes:
+        until: the student's deadline (UTC); None: the lab has none.
+        known: whether the gradebook knows the student.
+    """
+
+    student: str
+    days: float
+    until: datetime | None
+    known: bool
+
+    @property
+    def given(self) -> str:
+        """What was given to whom, in words."""
+        return f"{self.days:g} extra day{'' if self.days == 1 else 's'}" if self.days else "no extra days"
+
+    @property
+    def deadline(self) -> str:
+        """The student's deadline, as a sentence."""
+        return (
+            f"The deadline is {self.until:%Y-%m-%d %H:%M} UTC." if self.until else "There is no deadline yet."
+        )
+
+
+def extend(
+    gradebook: Gradebook,
+    lab: Lab,
+    student: str,
+    days: float,
+    why: str = "",
+    allowed: Callable[[str], None] = lambda _: None,
+) -> Extended:
+    """Gives a student more time for a lab; 0 days withdraw an extension.
+
+    Args:
+        student: id, e-mail address or name.
+        allowed: gets the student's id, and raises :class:`GraderError` if this student must not get anything.
+
+    Raises:
+        GraderError: nobody or several people are meant, or this is no number of days. Nothing has changed.
+    """
+    if not isfinite(days) or not 0 <= days <= MOST_DAYS:
+        raise GraderError(f"An extension is a number of days from 0 to {MOST_DAYS}, such as 2.5.")
+    if not student.strip():
+        raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
+    student = on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
+    allowed(student)
+    gradebook.register(lab)
+    gradebook.extend(lab, student, timedelta(days=days), why)
+    gradebook.enter_lateness(lab)
+    deadline = gradebook.deadline(lab)
+    until = deadline + timedelta(days=days) if deadline else None
+    return Extended(student, days, until, student in gradebook.students())
+
+
+def on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
+    """The id of the person on the roster who is meant; the text as it is where there is no roster.
+
+    Args:
+        withdrawn: something is only taken back, which nobody has to be on the roster for.
+
+    Raises:
+        GraderError: nobody on the roster is meant, or several people could be.
+    """
+    meant = roster.meant(student)
+    if roster.people and not roster.by_id(meant) and not withdrawn:
+        raise GraderError(
+            f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
+            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
+        )
+    return meant
