@@ -64,7 +64,8 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-from course_utils.yours import MultiHeadAttention, sinusoidal_positions
+from course_utils.models.torch_attention import MultiHeadAttention  # lab 03
+from course_utils.models.torch_attention import sinusoidal_positions  # lab 04
 
 torch.set_printoptions(precision=3, sci_mode=False)
 
@@ -2109,13 +2110,13 @@ from torch.nn import functional as F
 class FusedAttention(MultiHeadAttention):
     """The same attention by PyTorch's own function; it has no weights to return."""
 
-    def forward(self, query, key, value, mask=None):
-        def heads(layer, x):
-            """(batch, len, d_model) -> (batch, heads, len, head size)."""
-            return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def heads(self, layer, x):
+        """(batch, len, d_model) -> (batch, heads, len, head size)."""
+        return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
-        queries, keys = heads(self.w_query, query), heads(self.w_key, key)
-        values = heads(self.w_value, value)
+    def forward(self, query, key, value, mask=None):
+        queries, keys = self.heads(self.w_query, query), self.heads(self.w_key, key)
+        values = self.heads(self.w_value, value)
         mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
         return self.w_output(mixed.transpose(1, 2).flatten(-2)), None
 

@@ -72,12 +72,11 @@ def test_every_lab_gets_what_was_built_earlier_from_here(labs):
         "02": "from course_utils.yours import softmax",
         "03": "from course_utils.yours import scaled_dot_product_attention, softmax",
         "04": "from course_utils.yours import scaled_dot_product_attention",
-        "05": "from course_utils.yours import MultiHeadAttention, sinusoidal_positions",
         "08": "from course_utils.yours import MultiHeadAttention",
         "13": "from course_utils.yours import softmax",
     }
     courses = {tuple(offer.course.rsplit(".", 1)) for offer in OFFERS.values()}
-    labs_in_torch = {name: lab for name, lab in labs.items() if name[:2] != "06"}  # it takes Keras's table
+    labs_in_torch = {name: lab for name, lab in labs.items() if name[:2] not in ("05", "06")}  # it takes Keras's table
     for name, lab in labs_in_torch.items():
         for cell in lab.release().cells:
             if cell.cell_type == "code":
@@ -101,7 +100,7 @@ def with_mark(lab: Lab, name: str) -> str:
     [
         # their checks are the first here to make a PyTorch layer, for which PyTorch imports its compiler
         pytest.param(number, marks=[pytest.mark.slow] if number in ("05", "08") else [])
-        for number in ("01", "02", "03", "04", "05", "08", "13")
+        for number in ("01", "02", "03", "04", "08", "13")
     ],
 )
 def test_a_later_lab_gets_one_s_own_and_in_grading_the_course_s(labs, learner, capsys, monkeypatch, number):
