@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("summaries.json")
 WRITTEN = Path(__file__).with_name("summaries_written.json")
-WAYS = ("zero-shot", "few-shot", "tuned", "tuned, text only", "tuned, name only")
-"""In which SmolLM2 was asked for summaries."""
 
 
 class Pair(NamedTuple):
@@ -28,7 +26,7 @@ class Pair(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A text that SmolLM2 wrote about a description, whether somebody found all of it there, and what is not."""
+    """A text that SmolLM2 wrote about a description, whether somebody found it true, and why not."""
 
     text: str
     written: str
@@ -62,7 +60,7 @@ def load_written() -> dict[str, dict[str, str]]:
     "tuned, name only".
     """
     rows = _read(WRITTEN)["written"]
-    return {way: {row["text"]: row[way] for row in rows} for way in WAYS}
+    return {way: {row["text"]: row[way] for row in rows} for way in rows[0] if way != "text"}
 
 
 def load_judged(way: str = "zero-shot") -> list[Judged]:

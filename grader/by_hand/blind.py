@@ -59,6 +59,21 @@ def without_names(text: str, person: Person) -> str:
     return _HOMES.sub(rf"\g<1>{LEFT_OUT}", text)
 
 
+def graded_notebook(lab: Lab, student: str, which: str = "The graded notebook") -> NotebookNode:
+    """A student's notebook as it was graded.
+
+    Args:
+        which: what the message calls it; without the student, who may have no name on a page.
+
+    Raises:
+        GraderError: it cannot be read.
+    """
+    try:
+        return nbformat.read(lab.course.autograded / student / lab.name / lab.notebook_name, as_version=4)
+    except (OSError, ValueError, nbformat.ValidationError):
+        raise GraderError(f"{which} cannot be read. `grader autograde {lab.name}` makes it again.") from None
+
+
 def notebook_for_readers(lab: Lab, student: str, person: Person | None) -> list[CellSeen]:
     """The cells of a graded notebook. It says nothing of points, and of checks only that they are there.
 
@@ -68,13 +83,7 @@ def notebook_for_readers(lab: Lab, student: str, person: Person | None) -> list[
     Raises:
         GraderError: the graded notebook cannot be read.
     """
-    file = lab.course.autograded / student / lab.name / lab.notebook_name
-    try:
-        notebook = nbformat.read(file, as_version=4)
-    except (OSError, ValueError, nbformat.ValidationError):
-        raise GraderError(
-            f"The graded notebook cannot be read. `grader autograde {lab.name}` makes it again."
-        ) from None
+    notebook = graded_notebook(lab, student)
     path, _ = find_notebook(lab.course.submitted / student / lab.name, lab.notebook_name)
     shown = _Handed(figures_of(path))
     release = {cell.id: cell.source for cell in lab.release().cells}

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 from nbformat import NotebookNode
@@ -26,7 +25,7 @@ from grader.book.points import digest_of_answer
 from grader.book.readings import Readings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import agreement, pairs
-from grader.by_hand.blind import notebook_for_readers
+from grader.by_hand.blind import graded_notebook, notebook_for_readers
 from grader.by_hand.overview import (
     ADDRESS,
     ROLES,
@@ -300,10 +299,7 @@ class _Reading(_Marking):
     def _work(self, readings: Readings, reader: str, page: str) -> tuple[Work, str]:
         self.see_that_it_is(reader)
         work = readings.work(page)
-        role = next((role for role, task in work.tasks.items() if task.reader == reader), None)
-        if role is None:
-            raise GraderError(f"This submission is not in the queue of {reader} any more.")
-        return work, role
+        return work, _role_in(work, reader)
 
     def _show(self, readings: Readings, work: Work, role: str, reader: str, faults: list[str]) -> None:
         works = readings.works()
@@ -327,8 +323,7 @@ class _Notebook(_Page):
         self.see_that_it_is(reader)
         with self.readings(lab) as readings:
             work, called = readings.work(page), title_of(readings.lab)
-            if all(task.reader != reader for task in work.tasks.values()):
-                raise GraderError(f"This submission is not in the queue of {reader} any more.")
+            _role_in(work, reader)
             with Gradebook.open(self.course) as gradebook:
                 known = gradebook.people(work.student).get(work.student, Person(work.student))
             cells = notebook_for_readers(readings.lab, work.student, None if work.released else known)
@@ -407,19 +402,25 @@ class _Decision(_Marking):
         )
 
 
+def _role_in(work: Work, reader: str) -> str:
+    """As what somebody reads a submission.
+
+    Raises:
+        GraderError: it is not in this reader's queue.
+    """
+    for role, task in work.tasks.items():
+        if task.reader == reader:
+            return role
+    raise GraderError(f"This submission is not in the queue of {reader} any more.")
+
+
 def _handed_in(lab: Lab, work: Work) -> tuple[dict[str, NotebookNode], list[tuple[str, str]]]:
     """Cell -> what the student wrote, with pictures; and names and texts of the files that the notebook imports.
 
     Raises:
         GraderError: the graded notebook cannot be read.
     """
-    file = lab.course.autograded / work.student / lab.name / lab.notebook_name
-    try:
-        notebook = nbformat.read(file, as_version=4)
-    except (OSError, ValueError, nbformat.ValidationError):
-        raise GraderError(
-            f"The graded notebook of submission {short(work.page)} cannot be read. `grader autograde {lab.name}` makes it again."
-        ) from None
+    notebook = graded_notebook(lab, work.student, f"The graded notebook of submission {short(work.page)}")
     found = {nbgrader_of(cell).get("grade_id"): cell for cell in notebook.cells}
     files = [file for cell in notebook.cells if (file := file_in(cell))]
     return {answer.cell: found.get(answer.cell) or new_markdown_cell() for answer in work.answers}, files

@@ -53,8 +53,6 @@
 #
 # **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, and 7 for the review quiz. Take it in two sittings: *build*
 # (sections 1 to 6, about 60 minutes), then *train and use* (7, 8 and 10, about 44).
-#
-# The next cell gives you your own multi-head attention from lab 03 and your own positions from lab 04 if they pass their checks, else ours. It says which.
 
 # %%
 import math

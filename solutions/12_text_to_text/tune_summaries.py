@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from peft import LoraConfig, get_peft_model
-from write_summaries import inside, written
+from write_summaries import inside, keep, written
 
 from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
 from course_utils.models import smollm
@@ -111,7 +111,7 @@ def main() -> None:
         answers = written(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
         for row, answer in zip(data["written"], answers, strict=True):
             row[name] = answer
-        WRITTEN.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
+        keep(data)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import requests
+from accessible import AXE, violations
+from playwright.sync_api import Page
 from project import ROOT
 
 from grader.course import Course
@@ -91,3 +93,22 @@ def save(session: requests.Session, address: str, **fields) -> requests.Response
     assert page.ok, page.text
     hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
     return session.post(page.url, data={**hidden, **fields})
+
+
+def fits_everywhere(page: Page, address: str, name: str, narrow: int) -> None:
+    """A page is no wider than its window, in both themes, on a desk and on a phone, and axe finds nothing wrong.
+
+    Args:
+        name: of its pictures, which are kept if somebody asks for them.
+        narrow: pixels of the phone.
+    """
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for width in (1400, narrow):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(address)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
+            if AXE and (theme == "light") == (width == 1400):
+                assert violations(page) == [], (name, theme, width)
+            if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
+                page.screenshot(path=Path(folder) / f"{name}-{theme}-{width}.png", full_page=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -10,10 +9,9 @@ from pathlib import Path
 
 import pytest
 import requests
-from accessible import AXE, violations
 from classroom import START, book_of, gradebook_undone
 from playwright.sync_api import sync_playwright
-from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, logged_in, running, save
+from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, fits_everywhere, logged_in, running, save
 from written import answer_of, graded, written_lab
 
 from grader.book.answers import DECISION, FIRST, SECOND
@@ -343,18 +341,7 @@ def test_in_a_browser_lines_add_up_comments_are_put_in_and_nothing_is_wider_than
             (form, "form"),
             (f"{server}/differences", "differences"),
         ):
-            for theme in ("light", "dark"):
-                page.emulate_media(color_scheme=theme)
-                for width in (1400, 390):
-                    page.set_viewport_size({"width": width, "height": 900})
-                    page.goto(place)
-                    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
-                    if AXE and (theme == "light") == (width == 1400):
-                        assert violations(page) == [], (name, theme, width)
-                    if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
-                        page.screenshot(
-                            path=Path(folder) / f"by-hand-{name}-{theme}-{width}.png", full_page=True
-                        )
+            fits_everywhere(page, place, f"by-hand-{name}", narrow=390)
         chromium.close()
     assert works_of(lab)[first.rpartition("/")[2]].answers[0].points == 2
     assert not faults

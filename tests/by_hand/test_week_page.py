@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 
 import pytest
 import requests
-from accessible import AXE, violations
 from classroom import START, gradebook_undone
 from playwright.sync_api import expect, sync_playwright
-from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, logged_in, running, save
+from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, fits_everywhere, logged_in, running, save
 from test_week import ask, decided, ended
 from written import written_lab
 
@@ -279,17 +276,6 @@ def test_in_a_browser_a_step_is_run_by_keyboard_and_nothing_is_wider_than_the_wi
             (f"{server}/requests/{number}", "request"),
             (f"{form}/notebook", "notebook"),
         ):
-            for theme in ("light", "dark"):
-                page.emulate_media(color_scheme=theme)
-                for width in (1400, 400):
-                    page.set_viewport_size({"width": width, "height": 900})
-                    page.goto(place)
-                    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
-                    if AXE and (theme == "light") == (width == 1400):
-                        assert violations(page) == [], (name, theme, width)
-                    if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
-                        page.screenshot(
-                            path=Path(folder) / f"week-{name}-{theme}-{width}.png", full_page=True
-                        )
+            fits_everywhere(page, place, f"week-{name}", narrow=400)
         chromium.close()
     assert not faults
