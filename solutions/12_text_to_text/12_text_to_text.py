@@ -1133,18 +1133,18 @@ predict("text_to_text.models")
 # %% tags=["skip-grading"]
 answers = load_written()
 hundred = [one for one in test_pairs if one.text in answers["zero-shot"]]
-said = {way: [words(texts[one.text]) for one in hundred]
+in_words = {way: [words(texts[one.text]) for one in hundred]
         for way, texts in answers.items()}
 asked = ("zero-shot", "few-shot")
 headlines = writer.write([PREFIXES["headline"] + one.text for one in hundred])
 models = {
     "first sentence": lead(hundred),
-    "SmolLM2, zero-shot": said["zero-shot"],
+    "SmolLM2, zero-shot": in_words["zero-shot"],
     "beginning, as zero-shot": [words(one.text)[: len(text)] for one, text in
-                           zip(hundred, said["zero-shot"], strict=True)],
-    "SmolLM2, few-shot": said["few-shot"],
+                           zip(hundred, in_words["zero-shot"], strict=True)],
+    "SmolLM2, few-shot": in_words["few-shot"],
     "beginning, as few-shot": [words(one.text)[: len(text)] for one, text in
-                               zip(hundred, said["few-shot"], strict=True)],
+                               zip(hundred, in_words["few-shot"], strict=True)],
     "name + beginning": [
         words_of_name(one.name) + text for one, text in
         zip(hundred, beginning(hundred, length - 2), strict=True)],
@@ -1189,7 +1189,7 @@ measured("text_to_text.models", shown=better.low <= 0)
 predict("text_to_text.tuned")
 
 # %% tags=["skip-grading"]
-tuned = {way: texts for way, texts in said.items() if way.startswith("tuned")}
+tuned = {way: texts for way, texts in in_words.items() if way.startswith("tuned")}
 compare({
     "first sentence": lead(hundred),
     "name + beginning": models["name + beginning"],
@@ -1204,7 +1204,7 @@ for one in hundred[:3]:
     print(f"\n{one.name}: {one.summary}")
     for way in tuned:
         print(f"  {way:18} {answers[way][one.text][:90]}")
-pairs_of = {"the first sentence": lead(hundred), "few-shot": said["few-shot"],
+pairs_of = {"the first sentence": lead(hundred), "few-shot": in_words["few-shot"],
             "name + beginning": models["name + beginning"], **tuned}
 gains = {}
 for name, texts in pairs_of.items():
