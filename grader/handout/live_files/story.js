@@ -10,7 +10,7 @@ function story(place, scenes, draw, changed) {
     html("h2", {}, `${at + 1}. ${title}`), ...words.map((paragraph) => html("p", {}, paragraph))));
   const beside = html("div", { class: "beside" }, stage, html("div", { class: "row" }, back, next, count));
   place.replaceChildren(html("div", { class: "story" }, beside, html("div", { class: "scenes" }, ...sections)));
-  let now = -1;
+  let now = -1, sent = false; // sent: the page scrolls to a scene that was asked for, or stands there; else the reader scrolls
 
   function show(number) {
     now = Math.max(0, Math.min(scenes.length - 1, number));
@@ -24,15 +24,19 @@ function story(place, scenes, draw, changed) {
 
   function go(number) {
     show(number);
+    sent = true; // what passes by on the way is not read
     sections[now].style.scrollMarginTop = narrow.matches ? `${beside.offsetHeight + 12}px` : "20vh"; // below the picture that stays
     sections[now].scrollIntoView({ behavior: calm() ? "instant" : "smooth" });
   }
 
   const seen = new IntersectionObserver((entries) => {
-    const entry = entries.find(({ isIntersecting }) => isIntersecting);
-    if (entry && sections.indexOf(entry.target) !== now) show(sections.indexOf(entry.target));
+    const read = sections.indexOf(entries.find(({ isIntersecting }) => isIntersecting)?.target);
+    if (!sent && read >= 0 && read !== now) show(read);
   }, { rootMargin: narrow.matches ? "-75% 0px -25% 0px" : "-40% 0px -60% 0px" });
   sections.forEach((section) => seen.observe(section));
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+    addEventListener(kind, ({ target }) => { if (!target.closest?.("button")) sent = false; }, { passive: true, capture: true });
+  }
   return { go, show };
 }
 
