@@ -334,12 +334,15 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
     picked = page.locator(".tl-widget", has_text="attends to").get_by_role("radio", name="visite")
-    for _ in range(10):
-        scroll_to(page, "word_picker(")  # outputs above may still appear, and push it out of what is drawn
+    answer = page.get_by_text("“visite” attends to").first
+    for _ in range(10):  # outputs above may still appear, and push both out of what is drawn
+        scroll_to(page, "word_picker(")
         with contextlib.suppress(TimeoutError):
             picked.click(timeout=20_000)
+            answer.wait_for(timeout=20_000)  # though nothing has run
             break
-    page.get_by_text("“visite” attends to").first.wait_for()  # though nothing has run
+    else:
+        raise AssertionError("the saved widget did not answer")
     assert not page.get_by_text("Error displaying widget").count()
     keep_picture(page, "reopened")
 

@@ -72,13 +72,13 @@ def test_every_lab_gets_what_was_built_earlier_from_here(labs):
         "02": "from course_utils.yours import softmax",
         "03": "from course_utils.yours import scaled_dot_product_attention, softmax",
         "04": "from course_utils.yours import scaled_dot_product_attention",
+        "05": "from course_utils.yours import MultiHeadAttention, sinusoidal_positions",
+        "06": "from course_utils.yours import positional_encoding",
         "08": "from course_utils.yours import MultiHeadAttention",
         "13": "from course_utils.yours import softmax",
     }
     courses = {tuple(offer.course.rsplit(".", 1)) for offer in OFFERS.values()}
     for name, lab in labs.items():
-        if name[:2] in ("05", "06"):  # they still take the course's, as docs/portfolio.md says
-            continue
         for cell in lab.release().cells:
             if cell.cell_type == "code":
                 taken = {
@@ -99,9 +99,9 @@ def with_mark(lab: Lab, name: str) -> str:
 @pytest.mark.parametrize(
     "number",
     [
-        # their checks are the first here to make a PyTorch layer, for which PyTorch imports its compiler
-        pytest.param(number, marks=[pytest.mark.slow] if number in ("05", "08") else [])
-        for number in ("01", "02", "03", "04", "08", "13")
+        # their checks are the first here to make a PyTorch layer, for which PyTorch imports its compiler, or a Keras tensor
+        pytest.param(number, marks=[pytest.mark.slow] if number in ("05", "06", "08") else [])
+        for number in ("01", "02", "03", "04", "05", "06", "08", "13")
     ],
 )
 def test_a_later_lab_gets_one_s_own_and_in_grading_the_course_s(labs, learner, capsys, monkeypatch, number):
@@ -229,6 +229,27 @@ def test_who_solves_a_later_lab_with_such_a_version_passes_its_checks(labs, monk
         for key in calling:
             own = names[key.partition(".")[2]]
             assert not fault_of(key, own, names, lab.release_folder, cells), (version.name, key)
+
+
+@pytest.mark.slow
+def test_lab_05_can_put_pytorchs_own_attention_and_rotary_positions_into_each_version(labs):
+    cells = [
+        each.source
+        for each in labs["05_transformer_pytorch"].release().cells
+        if "class FusedAttention" in each.source or "class RotaryAttention" in each.source
+    ]
+    for version in versions_of(labs, "MultiHeadAttention"):
+        made = fitted("MultiHeadAttention", version.value)
+        names = {"MultiHeadAttention": made, "nn": torch.nn, "torch": torch}
+        for cell in cells:
+            exec(cell, names)
+        layer, x = made(12, 3), torch.randn(2, 5, 12)
+        mixed = layer(x, x, x)[0]
+        torch.testing.assert_close(names["fused_copy"](layer)(x, x, x)[0], mixed)
+        torch.testing.assert_close(layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1), mixed)
+        layer.__class__ = names["RotaryAttention"]
+        turned = layer(x, x, x)[0]
+        assert not torch.allclose(layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1), turned, atol=1e-3), version.name
 
 
 def test_a_lab_that_is_opened_alone_gets_the_course_s(learner, capsys):
