@@ -2114,7 +2114,8 @@ class FusedAttention(MultiHeadAttention):
         return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
     def forward(self, query, key, value, mask=None):
-        queries, keys = self.in_heads(self.w_query, query), self.in_heads(self.w_key, key)
+        queries = self.in_heads(self.w_query, query)
+        keys = self.in_heads(self.w_key, key)
         values = self.in_heads(self.w_value, value)
         mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
         return self.w_output(mixed.transpose(1, 2).flatten(-2)), None
