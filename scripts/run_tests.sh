@@ -7,7 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=.venv/bin/python
 workers=$("$python" -c 'import os; ours = getattr(os, "sched_getaffinity", None); print(min(4, 1 + (len(ours(0)) if ours else os.cpu_count() or 1)))')
-"$python" -m pytest -m "not alone" -n "$workers" --dist loadfile --no-loadscope-reorder "$@"
+# One thread in each: where there are more threads than cores, those that are done wait by computing, and everything takes several times as long.
+env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1 \
+    "$python" -m pytest -m "not alone" -n "$workers" --dist loadfile --no-loadscope-reorder "$@"
 shared=$?
 "$python" -m pytest -m alone "$@"
 alone=$?

@@ -70,6 +70,8 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
     if name in RECORDED:
         its_turn(ALONE.index("a training"), len(ALONE))
         its_turn(RECORDED.index(name), len(RECORDED), days=len(ALONE))
+    else:
+        its_turn(LABS.index(name) % 2, 2)
     began = time.monotonic()
     notebook = executed(labs[name], solved(labs[name]), tmp_path)
     timings(name, time.monotonic() - began)
