@@ -364,6 +364,16 @@ def test_of_two_nearly_equal_mistakes_the_closer_is_named():
     assert recognised([[1e-9]], [[1.0]], known) == ["tiny"]
 
 
+def test_a_mistake_is_recognised_where_large_numbers_that_cancel_out_leave_another_processor_s_rounding():
+    rng = np.random.default_rng(5)
+    mistaken = (60 * rng.standard_normal((3, 7, 17))).astype(np.float32)
+    mistaken[0, 0, :5] = 1e-7
+    elsewhere = mistaken + (2e-5 * rng.uniform(0.9, 1, mistaken.shape)).astype(np.float32)
+    known = [misconception("early", mistaken)]
+    assert recognised([elsewhere], [np.ones_like(mistaken)], known) == ["early"]
+    assert recognised([mistaken + 0.1], [np.ones_like(mistaken)], known) == []
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("lost", [np.nan, [np.nan, np.nan]])
 def test_mistakes_that_end_in_nan_alone_are_told_apart_without_a_warning(lost):

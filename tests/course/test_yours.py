@@ -249,7 +249,9 @@ def test_lab_05_can_put_pytorchs_own_attention_and_rotary_positions_into_each_ve
         torch.testing.assert_close(layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1), mixed)
         layer.__class__ = names["RotaryAttention"]
         turned = layer(x, x, x)[0]
-        assert not torch.allclose(layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1), turned, atol=1e-3), version.name
+        assert not torch.allclose(layer(x.flip(1), x.flip(1), x.flip(1))[0].flip(1), turned, atol=1e-3), (
+            version.name
+        )
 
 
 def test_a_lab_that_is_opened_alone_gets_the_course_s(learner, capsys):
