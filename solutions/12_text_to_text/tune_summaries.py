@@ -16,10 +16,11 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from peft import LoraConfig, get_peft_model
-from write_summaries import inside, keep, written
+from write_summaries import inside, keep
 
 from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
 from course_utils.models import smollm
+from course_utils.models.smollm_lines import lines_after
 
 EPOCHS, BATCH, RATE, RANK = 2, 8, 5e-4, 16
 SEED = 0
@@ -108,7 +109,7 @@ def main() -> None:
         data = json.loads(WRITTEN.read_text("utf-8"))
         asked = [of_test[row["text"]] for row in data["written"]]
         model, tokenizer = tuned(way, training, chosen), smollm.load_tokenizer()
-        answers = written(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
+        answers = lines_after(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
         for row, answer in zip(data["written"], answers, strict=True):
             row[name] = answer
         keep(data)

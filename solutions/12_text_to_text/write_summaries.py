@@ -10,70 +10,20 @@ from __future__ import annotations
 
 import json
 import random
-import time
 
 import torch
-from transformers import DynamicCache
 
 from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
 from course_utils.models import smollm
+from course_utils.models.smollm_lines import lines_after
 
-ITEMS, AT_ONCE, LONGEST = 100, 10, 32
+ITEMS = 100
 EXAMPLES = 3
 
 
 def inside(pair: Pair, names: set[str]) -> bool:
     """Whether the pair's module, or a package around it, is one of these."""
     return any(f"{pair.module}.".startswith(f"{name}.") for name in names)
-
-
-@torch.no_grad()
-def written(model, tokenizer, prefix: str, texts: list[str], suffix: str) -> list[str]:
-    """What follows ``prefix + text + suffix`` up to the end of the line: the likeliest token at each step.
-
-    The prefix is read once for all texts.
-    """
-    start = torch.tensor([tokenizer.encode(prefix).ids])
-    read = model(start, use_cache=True).past_key_values
-    keys = [(layer.keys, layer.values) for layer in read.layers]
-    found = []
-    for place in range(0, len(texts), AT_ONCE):
-        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
-        widest = max(map(len, rows))
-        ids = torch.tensor([[0] * (widest - len(row)) + row for row in rows])
-        real = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
-        mask = torch.cat([torch.ones(len(rows), start.shape[1], dtype=torch.long), real], dim=1)
-        past = DynamicCache()
-        for layer, (key, value) in enumerate(keys):
-            past.update(key.repeat(len(rows), 1, 1, 1), value.repeat(len(rows), 1, 1, 1), layer)
-        positions = (mask.cumsum(1) - 1)[:, -widest:].clamp(min=0)
-        said: list[list[int]] = [[] for _ in rows]
-        for _ in range(LONGEST):
-            logits = model(
-                ids, attention_mask=mask, position_ids=positions, past_key_values=past, logits_to_keep=1
-            ).logits[:, -1]
-            ids = logits.argmax(dim=-1, keepdim=True)
-            for row, token in zip(said, ids[:, 0].tolist(), strict=True):
-                row.append(token)
-            if all(finished(tokenizer, row) for row in said):
-                break
-            mask = torch.cat([mask, torch.ones(len(rows), 1, dtype=torch.long)], dim=1)
-            positions = positions[:, -1:] + 1
-        found += [first_line(tokenizer, row) for row in said]
-        print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
-    return found
-
-
-def finished(tokenizer, row: list[int]) -> bool:
-    """Whether the model has ended its answer, or its first line."""
-    return smollm.end_id() in row or "\n" in tokenizer.decode(row).lstrip()
-
-
-def first_line(tokenizer, row: list[int]) -> str:
-    """The first line of an answer, up to its end."""
-    if smollm.end_id() in row:
-        row = row[: row.index(smollm.end_id())]
-    return tokenizer.decode(row).strip().partition("\n")[0].strip()
 
 
 def main() -> None:
@@ -89,8 +39,8 @@ def main() -> None:
     tokenizer = smollm.load_tokenizer()
     before, after = smollm.chat("Summarize in one short sentence what the function does.\n\n@").split("@")
     found = {
-        "zero-shot": written(model, tokenizer, before, asked, after),
-        "few-shot": written(
+        "zero-shot": lines_after(model, tokenizer, before, asked, after),
+        "few-shot": lines_after(
             model, tokenizer, f"{examples}Description:", [f" {text}" for text in asked], "\nSummary:"
         ),
     }

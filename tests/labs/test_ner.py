@@ -19,7 +19,7 @@ from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
 from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes, resume_splits
 from course_utils.data.resumes_by_hand import resumes_by_hand
-from course_utils.data.sentences_by_hand import KINDS, sentences_by_hand
+from course_utils.data.sentences_by_hand import KINDS, entities_said, load_asked, sentences_by_hand
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.shipped_tagger import load_tagger
 from course_utils.plots import entities as plots
@@ -284,6 +284,21 @@ def test_the_sentences_by_hand_have_exact_spans_and_no_piece_is_in_both_parts():
         assert set(counts) == {"person", "place", "organisation", "date"} and min(counts.values()) >= 15
     with pytest.raises(ValueError, match="no part 'train'"):
         sentences_by_hand("train")
+
+
+def test_what_a_language_model_was_asked_is_the_test_half_and_a_name_that_is_not_there_counts_as_wrong():
+    assert list(load_asked()) == [one.text for one in sentences_by_hand("test")]
+    text = "Ada met Bo and Ada in Bern."
+    assert entities_said(text, "person: Ada, Bo, Ada; place: Bern; mood: Bern") == [
+        Entity(0, 3, "person"),
+        Entity(8, 10, "person"),
+        Entity(15, 18, "person"),
+        Entity(22, 26, "place"),
+    ]
+    invented = entities_said(text, "person: Ada, Eve; date: 2013")
+    assert [text[one.start : one.end] for one in invented[:1]] == ["Ada"]
+    assert len(set(invented)) == 3 and all(one.start < 0 for one in invented[1:])
+    assert entities_said(text, "nothing") == entities_said(text, "") == []
 
 
 def test_cleaning_restores_what_was_marked_by_hand(reference):
