@@ -25,8 +25,9 @@ def create_look_ahead_mask(token_ids):
 CUT_OFF = "The result is cut off from what it is computed from, so nothing before it can be trained."
 
 WHAT_CUTS_IT_OFF = (
-    "The numbers are right, but the way back from them is cut off. In training, gradients go back from the loss through every step to "
-    "the weights. `stop_gradient`, `.numpy()` and any other way through NumPy end that way: which of them do you use, and what for?"
+    "Your numbers are right, but no gradient gets past them. In training, gradients flow from the loss back "
+    "through every step to the weights. `stop_gradient`, `.numpy()` and any other detour through NumPy stop "
+    "them. Which of these do you use, and what for?"
 )
 
 # What the notebook has beside the exercise in question; in a submission it is the learner's own. The layers here stand in
@@ -210,13 +211,13 @@ class Decoder(Stack):
 # ---------------------------------------------------------------------------------- FullyConnected
 
 slip("FullyConnected", "no_activation", "No ReLU acts between the two layers.",
-     "Two linear layers with nothing in between can do no more than a single one: the extra width would "
-     "gain you nothing. What stands between them in equation 2?",
+     "Two linear layers with nothing in between can do no more than a single one, so the extra width would "
+     "be useless. What stands between them in equation 2?",
      (', activation="relu"', ""))
 
 slip("FullyConnected", "activation_at_the_end", "The ReLU comes after the second layer instead of the first.",
-     "Look at where the maximum with 0 is taken in equation 2. After the second layer it would throw away "
-     "everything negative in the result.",
+     "Where does equation 2 take the maximum with 0? After the second layer, it would remove everything "
+     "negative from the result.",
      (', activation="relu"', ""), ("Dense(embedding_dim)", 'Dense(embedding_dim, activation="relu")'))
 
 slip("FullyConnected", "activation_twice", "There is a ReLU after each of the two layers.",
@@ -231,21 +232,20 @@ slip("FullyConnected", "gelu_instead", "The activation is GELU instead of ReLU."
 
 slip("FullyConnected", "widths_swapped",
      "The first layer has embedding_dim features instead of fully_connected_dim.",
-     "The network first widens the vectors and then brings them back to the width of the words, so that the "
-     "result can be added to x. Which number says how wide it is in between?",
+     "The network first widens the vectors. Then it brings them back to the width of the words, so that the "
+     "result can be added to x. Which argument says how wide it is in between?",
      ("Dense(fully_connected_dim", "Dense(embedding_dim"),
      ("Dense(embedding_dim)", "Dense(fully_connected_dim)"))
 
 slip("FullyConnected", "one_layer_only", "There is only one layer, from embedding_dim to embedding_dim.",
-     "The network has two layers, and it is wider in between: the extra width is what lets it tell many "
-     "cases apart.",
+     "The network has two layers, and it is wider in between. The extra width lets it tell many cases apart.",
      ('Dense(fully_connected_dim, activation="relu"),\n'
       "        keras.layers.Dense(embedding_dim),",
       'Dense(embedding_dim, activation="relu"),'))
 
 slip("FullyConnected", "dropout_inside", "In training the output is different, as with dropout.",
-     "Equation 2 has no dropout. The paper's dropout acts on what the network *gives*, before it is added, and the layer "
-     "around this network takes care of that.",
+     "Equation 2 has no dropout. In the paper, dropout is applied to this network's *output*, before it is "
+     "added to x. The layer around this network does that.",
      ('activation="relu"),\n', 'activation="relu"),\n        keras.layers.Dropout(0.1),\n'))
 
 
@@ -256,36 +256,36 @@ slip("FullyConnected", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- EncoderLayer
 
 slip("EncoderLayer", "norm_first_inverted", "norm_first=True gives post-norm, and norm_first=False gives pre-norm.",
-     "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
+     "Both forms are right, but they are swapped: norm_first=True means pre-norm.",
      ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
 
 slip("EncoderLayer", "residuals_missing",
      "The residual connections are missing: x is not added to the output of a sub-layer.",
-     "Add & norm has two halves. Without the sum, everything that a sub-layer does not pass on is lost, and "
-     "gradients must go through every sub-layer.",
+     "“Add & norm” has two halves, and the sum is missing. Without it, everything that a sub-layer does not "
+     "pass on is lost, and gradients have no direct way past the sub-layers.",
      ("x = x + self.dropout", "x = self.dropout", 2))
 
 slip("EncoderLayer", "second_residual_from_the_layer_s_input",
      "The feed-forward network's output is added to the layer's input instead of the attention's result.",
-     "What you add must be what *this* sub-layer was given. When it is the feed-forward network's turn, "
-     "that is no longer the layer's input: if you add that input, what the attention has found gets lost.",
+     "Add what *this* sub-layer was given. The feed-forward network was given the attention's result, not "
+     "the layer's input. If you add that input, the attention's result is missing from the sum.",
      ("x = x + self.dropout1(", "given, x = x, x + self.dropout1("),
      ("x = x + self.dropout2(", "x = given + self.dropout2("))
 
 slip("EncoderLayer", "same_norm_twice", "A single LayerNormalization is used for both sub-layers.",
-     "Each sub-layer has a LayerNormalization of its own, with its own γ and β. Freshly made ones are all "
-     "alike (γ = 1, β = 0), so before training you notice nothing.",
+     "Each sub-layer has its own LayerNormalization, with its own γ and β. New ones are all alike (γ = 1, β "
+     "= 0), so the mistake does not show before training.",
      ("self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)",
       "self.layernorm2 = self.layernorm1"))
 
 slip("EncoderLayer", "second_norm_never_used", "layernorm2 is created but never called.",
-     "Keras creates the weights of a layer when it is called, so this one never gets any. Each sub-layer has a "
-     "norm of its own: count how often you call each of the two.",
+     "Keras creates a layer's weights when the layer is called, so this one never gets any. Each sub-layer "
+     "has its own norm. Count how often you call each of the two.",
      ("self.layernorm2(x)", "self.layernorm1(x)", 2))
 
 slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's output and adds x afterwards.",
-     "“Add & norm” also names the order: the norm is applied to the *sum*. What you wrote leaves the sum "
-     "without any normalisation, and is neither post-norm nor pre-norm.",
+     "“Add & norm” also gives the order: first add, then normalise the *sum*. Your sum is not normalised, so "
+     "your layer is neither post-norm nor pre-norm.",
      ("x = x + self.dropout1(attended, training=training)\n"
       "        if not self.norm_first:\n"
       "            x = self.layernorm1(x)",
@@ -298,80 +298,80 @@ slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's ou
       "        x = x + (widened if self.norm_first else self.layernorm2(widened))"))
 
 slip("EncoderLayer", "norm_first_ignored", "The layer is always post-norm, whatever norm_first says.",
-     "Your layer is right for the paper's order. With norm_first=True the norm is no longer applied to the "
-     "sum, but to what goes into the sub-layer; the sum stays as it is.",
+     "Your layer is right for the paper's order. With norm_first=True, the norm is applied to the "
+     "sub-layer's input instead of the sum, and the sum stays as it is.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("EncoderLayer", "pre_norm_of_the_queries_only",
      "In pre-norm only the queries are normalised; keys and values come from x as it is.",
-     "In self-attention queries, keys and values come from *one* sequence. In pre-norm, that is the "
-     "normalised one for all three.",
+     "In self-attention, queries, keys and values come from *one* sequence. In pre-norm, all three come from "
+     "the normalised copy.",
      ("self.mha(asked, asked,", "self.mha(asked, x,"))
 
 slip("EncoderLayer", "pre_norm_added_to_the_norm",
      "In pre-norm the sub-layer's output is added to the normalised x instead of x.",
-     "The residual path of a pre-norm layer is never normalised: that is the point of it. So what should "
-     "the output be added to?",
+     "A pre-norm layer never normalises its residual path: that is the point of it. So what should the "
+     "output be added to?",
      ("asked = self.layernorm1(x)", "asked = x = self.layernorm1(x)"),
      ("widened = self.ffn(self.layernorm2(x) if self.norm_first else x)",
       "x = self.layernorm2(x) if self.norm_first else x\n"
       "        widened = self.ffn(x)"))
 
 slip("EncoderLayer", "mask_not_handed_on", "The mask has no effect.",
-     "The layer is given a mask, but its words attend to padding all the same. Look up how Keras's "
-     "attention takes a mask.",
+     "The layer is given a mask, but its words still attend to padding. Look up how Keras's attention takes "
+     "a mask.",
      (", attention_mask=mask", ""))
 
 slip("EncoderLayer", "mask_of_padding", "The mask is inverted, as if True meant padding.",
      "In this course, and in Keras's attention, True means *may attend*. (In torch.nn.MultiheadAttention, "
-     "and in some texts, it means *blocked*.) You need not invert the mask.",
+     "and in some texts, it means *blocked*.) You do not need to invert the mask.",
      ("attention_mask=mask", "attention_mask=None if mask is None else ops.logical_not(mask)"))
 
 slip("EncoderLayer", "dropout_always_on", "Dropout acts in every call, whatever training says.",
-     "Your layer gives a different answer each time it is asked. Who knows whether this is training? The "
-     "caller does, and says so with an argument.",
+     "Your layer gives a different answer each time it is called. Only the caller knows whether this is "
+     "training, and it says so with an argument.",
      ("training=training", "training=True", 2))
 
 slip("EncoderLayer", "dropout_never_on", "In training, dropout has no effect.",
-     "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer, has to tell that "
-     "Dropout when it is training, and has to use what it returns.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer. Does that "
+     "Dropout know when it is training, and do you use what it returns?",
      ("training=training", "training=False", 2))
 
 slip("EncoderLayer", "dropout_of_the_sum", "Dropout acts on the sum instead of the sub-layer's output.",
-     "The residual path must stay whole: dropout only acts on what a sub-layer *adds* (section 5.4 of the "
-     "paper: before it is added and normalised).",
+     "The residual path must stay whole. Dropout acts only on what a sub-layer *adds*, before it is added "
+     "and normalised (section 5.4 of the paper).",
      ("x = x + self.dropout1(attended,", "x = self.dropout1(x + attended,"),
      ("x = x + self.dropout2(widened,", "x = self.dropout2(x + widened,"))
 
 slip("EncoderLayer", "dropout_inside_the_attention",
      "The first dropout acts inside the attention instead of on its output.",
-     "`MultiHeadAttention(dropout=...)` drops attention *weights*. Some courses do it that way; this model "
-     "drops the output of the sub-layer, after its last linear layer.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. Some courses do it that way. This model "
+     "drops parts of the sub-layer's output, after its last linear layer.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
      ("attention_mask=mask", "attention_mask=mask, training=training"),
      ("self.dropout1(attended, training=training)", "attended"))
 
 slip("EncoderLayer", "dropout_inside_the_attention_too",
      "Dropout acts inside the attention as well, on the attention weights, for example.",
-     "Your layer drops the output of each sub-layer, which is right, but Keras's attention drops weights as well: "
-     "`MultiHeadAttention(dropout=...)`. In this model there is no dropout inside the attention.",
+     "You apply dropout to the output of each sub-layer, which is right. But attention weights are dropped "
+     "as well, as `MultiHeadAttention(dropout=...)` does. This model has no dropout inside the attention.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"))
 
 slip("EncoderLayer", "heads_of_full_width",
      "Each head is as wide as the whole model: key_dim is embedding_dim.",
-     "`key_dim` is the size of one head. With embedding_dim for each head it works, but you get num_heads "
-     "times as many weights; in the paper the heads share the width among them.",
+     "`key_dim` is the size of one head. With embedding_dim for each head, the layer works, but it has "
+     "num_heads times as many weights. In the paper, the heads share the width among them.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim"))
 
 slip("EncoderLayer", "epsilon_of_keras",
      "The norms use an epsilon of 1e-3, which is Keras's own, whatever layernorm_eps says.",
-     "Your numbers are nearly right. Keras's LayerNormalization uses an epsilon of its own, much larger "
-     "than the one asked for, unless you give it another one.",
+     "Your numbers are nearly right. Unless you choose an epsilon, Keras's LayerNormalization uses its own "
+     "default, which is much larger than the one asked for.",
      ("LayerNormalization(epsilon=layernorm_eps)", "LayerNormalization()", 2))
 
 slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in every call.",
-     "A layer that is created in `call` has new random weights each time, so it can never be trained. "
-     "`__init__` creates the parts, `call` only uses them.",
+     "A layer that is created in `call` has new random weights each time, so it can never be trained. Create "
+     "the parts in `__init__`, and only use them in `call`.",
      ("self.mha = keras.layers.MultiHeadAttention(\n"
       "            num_heads, key_dim=embedding_dim // num_heads\n"
       "        )",
@@ -383,8 +383,8 @@ slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in ev
      ("self.dropout1(attended", "self.dropout(attended"), ("self.dropout2(widened", "self.dropout(widened"))
 
 slip("EncoderLayer", "dropout_inside_the_attention_only", "Dropout acts inside the attention, and nowhere else.",
-     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, and both "
-     "sub-layers need that, the feed-forward network too.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model applies dropout to the output "
+     "of both sub-layers: the attention and the feed-forward network.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
      ("attention_mask=mask", "attention_mask=mask, training=training"),
      ("self.dropout1(attended, training=training)", "attended"),
@@ -402,23 +402,23 @@ slip("EncoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- Encoder
 
 slip("Encoder", "embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
-     "Section 3.4 of the paper multiplies the embeddings by √d_model. Without that, the words get lost next "
-     "to the positions, whose entries go up to 1.",
+     "Section 3.4 of the paper multiplies the embeddings by √d_model. Without that, the positions, whose "
+     "entries go up to 1, drown out the words.",
      (" * self.embedding_dim**0.5", ""))
 
 slip("Encoder", "embeddings_divided", "The embeddings are divided by the square root of embedding_dim.",
-     "Dividing is what attention does with its scores. Embeddings start out small and should be made "
-     "larger.",
+     "Attention divides its scores by such a square root. But embeddings start out small, so they should be "
+     "made larger.",
      ("embedding_dim**0.5", "embedding_dim**-0.5"))
 
 slip("Encoder", "scaled_by_the_whole_width",
      "The embeddings are multiplied by embedding_dim instead of its square root.",
-     "Close: the factor in section 3.4 of the paper is a square root. With the whole width, the positions "
-     "get lost next to the words.",
+     "Close: the factor in section 3.4 of the paper is a square root. With the whole width, the words drown "
+     "out the positions.",
      ("self.embedding_dim**0.5", "self.embedding_dim"))
 
 slip("Encoder", "positions_scaled_too", "The positions are multiplied by √embedding_dim, too.",
-     "Only the embeddings are scaled. The positions are added to the result, just as they are.",
+     "Only the embeddings are scaled. Then the positions are added, unchanged.",
      ("(self.embedding(x) * self.embedding_dim**0.5\n"
       "             + self.pos_encoding[: ops.shape(x)[1]])",
       "(self.embedding(x) + self.pos_encoding[: ops.shape(x)[1]]) * self.embedding_dim**0.5"))
@@ -428,13 +428,12 @@ slip("Encoder", "positions_forgotten", "The layers read the embeddings without t
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
 slip("Encoder", "embeddings_not_dropped", "Dropout has no effect on the sum of embeddings and positions.",
-     "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
+     "Your layers have their dropout. But section 5.4 of the paper also applies it to the sum of embeddings "
      "and positions, before the first layer.",
      ("        x = self.dropout(x, training=training)\n", ""))
 
 slip("Encoder", "mask_not_handed_on_to_the_layers", "The mask has no effect on the layers.",
-     "The encoder is given a mask, but its layers look at padding all the same: you have to pass the mask "
-     "on to each of them.",
+     "The encoder is given a mask, but its layers still look at padding. Pass the mask on to each of them.",
      (", mask=mask", ""))
 
 slip("Encoder", "last_layer_only", "Only the last layer has an effect: it reads the embeddings.",
@@ -446,22 +445,21 @@ slip("Encoder", "last_layer_only", "Only the last layer has an effect: it reads 
      ("layer(x, training", "layer(given, training"))
 
 slip("Encoder", "one_layer_many_times", "A single layer is created, and it is in the list num_layers times.",
-     "`[layer] * n` is a list of n references to *one* layer: they all share the same weights. Create a new "
-     "layer for each place.",
+     "`[layer] * n` makes a list that contains *one* layer n times, so every place has the same weights. "
+     "Create a new layer for each place.",
      ("            for _ in range(num_layers)\n"
       "        ]",
       "        ] * num_layers"))
 
 slip("Encoder", "last_norm_forgotten", "A pre-norm stack ends without a LayerNormalization.",
-     "In a pre-norm stack the sums are never normalised, and grow from layer to layer. Something has to "
-     "bring them back at the end.",
+     "A pre-norm stack never normalises its sums, so they grow from layer to layer. Something has to bring "
+     "them back at the end.",
      ("        if self.norm_first:\n"
       "            x = self.layernorm(x)\n",
       ""))
 
 slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNormalization.",
-     "The last layer of a post-norm stack already ends with a norm. The additional one belongs only to "
-     "pre-norm.",
+     "The last layer of a post-norm stack already ends with a norm. Only a pre-norm stack needs one more.",
      ("if norm_first:\n"
       "            self.layernorm =",
       "self.layernorm ="),
@@ -470,7 +468,8 @@ slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNor
       "x ="))
 
 slip("Encoder", "norm_first_not_handed_on", "The layers are always post-norm, whatever norm_first says.",
-     "Your stack has its last norm, but do its layers know? They take an argument for it, too.",
+     "Your stack has its last norm, but its layers do not know about norm_first. They take an argument for "
+     "it, too.",
      ("layernorm_eps, norm_first,", "layernorm_eps,"))
 
 
@@ -482,25 +481,25 @@ slip("Encoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 
 slip("DecoderLayer", "the_encoder_s_output_asks",
      "In block 2 the queries come from the encoder's output, and the keys and values from the decoder.",
-     "Who writes the translation? The decoder does: its words ask, so there is one row for each *target* "
-     "word. The encoder's output answers, with keys and values.",
+     "The decoder writes the translation, so its words ask, and there is one row for each *target* word. The "
+     "encoder's output answers, with keys and values.",
      ("asked, enc_output, attention_mask=padding_mask", "enc_output, asked"))
 
 slip("DecoderLayer", "keys_from_the_decoder",
      "In block 2 the values come from the encoder's output, but the keys from the decoder's words.",
-     "The weights are found by comparing queries with keys, and then they weigh the values: there must be "
-     "one key for each value. Both come from the encoder's output.",
+     "Comparing queries with keys gives the weights, and the weights are applied to the values. So each "
+     "value needs one key, and both come from the encoder's output.",
      ("asked, enc_output,", "asked, enc_output, asked,"))
 
 slip("DecoderLayer", "never_looks_at_the_source",
      "Block 2 is a second self-attention: the encoder's output is never used.",
-     "Your decoder invents its translation, because it never looks at the French sentence. What should the "
-     "keys and values of block 2 come from?",
+     "Your decoder never looks at the French sentence, so it invents its translation. Where should the keys "
+     "and values of block 2 come from?",
      ("asked, enc_output, attention_mask=padding_mask", "asked, asked, attention_mask=look_ahead_mask"))
 
 slip("DecoderLayer", "no_look_ahead_mask", "Block 1's mask does not act, so words see the future.",
-     "In training the right answer is one place to the right. Without the look-ahead mask your decoder "
-     "simply reads it, and is helpless when it has to write by itself.",
+     "In training, the right answer is one place to the right. Without the look-ahead mask, your decoder "
+     "simply reads it, and then it cannot write by itself.",
      (" attention_mask=look_ahead_mask,", ""))
 
 slip("DecoderLayer", "no_padding_mask", "Block 2's mask does not act, so it looks at the source's padding.",
@@ -509,8 +508,8 @@ slip("DecoderLayer", "no_padding_mask", "Block 2's mask does not act, so it look
      (" attention_mask=padding_mask,", ""))
 
 slip("DecoderLayer", "masks_swapped", "Block 1 gets padding_mask, which is about the source's words.",
-     "A mask hides keys. The keys of block 1 are the words written so far, those of block 2 are the French "
-     "words: which mask belongs to which?",
+     "A mask hides keys. The keys of block 1 are the words written so far; the keys of block 2 are the "
+     "French words. Which mask belongs to which block?",
      ("attention_mask=look_ahead_mask", "attention_mask=padding_mask"),
      ("attention_mask=padding_mask", "attention_mask=look_ahead_mask"))
 
@@ -521,34 +520,34 @@ slip("DecoderLayer", "block_2_is_causal_too",
      ("attention_mask=padding_mask,", "attention_mask=padding_mask, use_causal_mask=True,"))
 
 slip("DecoderLayer", "one_attention_for_both", "mha2 is created but never called.",
-     "Asking your own words and asking the French ones are different tasks, which need different weights. "
-     "One of your attention layers is never called.",
+     "Looking at your own words and looking at the French ones are different tasks, so they need different "
+     "weights. One of your attention layers is never called.",
      ("self.mha2(", "self.mha1("))
 
 slip("DecoderLayer", "residual_of_block_2_from_x",
      "The output of block 2 is added to the layer's input instead of the result of block 1.",
-     "Each block is wrapped by itself: its output is added to what *it* started from. Your second sum "
-     "forgets what block 1 has found.",
+     "The output of each block is added to what *that block* was given. Your second sum leaves out what "
+     "block 1 has found.",
      ("asked = self.layernorm1(x)",
       "given = x\n"
       "        asked = self.layernorm1(x)"),
      ("x = x + self.dropout2", "x = given + self.dropout2"))
 
 slip("DecoderLayer", "second_norm_for_block_3_too", "layernorm2 is used for the second and the third block.",
-     "There are three blocks and three norms, each with its own γ and β. Freshly made ones are all alike, "
-     "so before training you notice nothing.",
+     "There are three blocks and three norms, each with its own γ and β. New ones are all alike, so the "
+     "mistake does not show before training.",
      ("self.layernorm3 = keras.layers.LayerNormalization(epsilon=layernorm_eps)",
       "self.layernorm3 = self.layernorm2"))
 
 slip("DecoderLayer", "encoder_output_normalised",
      "In pre-norm the encoder's output is normalised once more in block 2.",
-     "A pre-norm encoder ends with a norm of its own, so its output is already normalised. Only the "
-     "decoder's x goes through the norm of the block.",
+     "A pre-norm encoder ends with its own norm, so its output is already normalised. Only the decoder's x "
+     "goes through the norm of the block.",
      ("asked, enc_output,", "asked, self.layernorm2(enc_output) if self.norm_first else enc_output,"))
 
 slip("DecoderLayer", "decoder_layer_always_post_norm", "The layer is always post-norm, whatever norm_first says.",
-     "Your layer is right for the paper's order. With norm_first=True each norm is no longer applied to the "
-     "sum, but to what goes into its block.",
+     "Your layer is right for the paper's order. With norm_first=True, each norm is applied to its block's "
+     "input instead of the sum.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("DecoderLayer", "weights_swapped",
@@ -559,14 +558,14 @@ slip("DecoderLayer", "weights_swapped",
       "return x, attn_weights_block2, attn_weights_block1"))
 
 slip("DecoderLayer", "decoder_dropout_always_on", "Dropout acts in every call, whatever training says.",
-     "Your translation changes each time you ask for it. Who knows whether this is training? The caller "
-     "does, and says so with an argument.",
+     "Your translation changes each time you ask for it. Only the caller knows whether this is training, and "
+     "it says so with an argument.",
      ("training=training", "training=True", 3))
 
 slip("DecoderLayer", "decoder_dropout_inside_the_attentions_only",
      "Dropout acts inside the two attentions instead of on their outputs.",
-     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, before"
-     " it is added.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model applies dropout to a "
+     "sub-layer's output, before it is added.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate", 2),
      ("attention_mask=look_ahead_mask", "attention_mask=look_ahead_mask, training=training"),
      ("attention_mask=padding_mask", "attention_mask=padding_mask, training=training"),
@@ -574,14 +573,14 @@ slip("DecoderLayer", "decoder_dropout_inside_the_attentions_only",
      ("self.dropout2(attended, training=training)", "attended"))
 
 slip("DecoderLayer", "decoder_dropout_never_on", "In training, dropout has no effect.",
-     "Your layer drops nothing in training. It needs a Dropout for the output of each of the three sub-layers, has"
-     " to tell that Dropout when it is training, and has to use what it returns.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each of the three "
+     "sub-layers. Does that Dropout know when it is training, and do you use what it returns?",
      ("training=training", "training=False", 3))
 
 
 slip("DecoderLayer", "enc_output_cut_off", "No gradient reaches enc_output, so the encoder cannot be trained.",
-     "The decoder's own weights would learn. The encoder learns only through its output: the loss has to reach it through block 2. "
-     "What do you do to enc_output before it is attended to?",
+     "The decoder's own weights can learn. But the encoder learns only through its output: gradients have to "
+     "reach it through block 2. What do you do to enc_output before block 2?",
      ("asked, enc_output,", "asked, ops.stop_gradient(enc_output),"))
 
 slip("DecoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
@@ -591,30 +590,30 @@ slip("DecoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- Decoder
 
 slip("Decoder", "target_embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
-     "The decoder's embeddings are treated like the encoder's: section 3.4 of the paper multiplies both by "
+     "The decoder's embeddings are treated like the encoder's. Section 3.4 of the paper multiplies both by "
      "√d_model.",
      (" * self.embedding_dim**0.5", ""))
 
 slip("Decoder", "target_positions_forgotten", "The layers read the embeddings without the positions.",
-     "The decoder has to know the order of the words it has written, too. The look-ahead mask alone tells a "
+     "The decoder must also know the order of the words it has written. The look-ahead mask alone tells a "
      "layer which words came before, but not where they stand.",
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
 slip("Decoder", "masks_not_handed_on", "The masks have no effect on the layers.",
-     "The decoder is given two masks, but its layers see the future and the padding all the same: you have "
-     "to pass the masks on to each of them.",
+     "The decoder is given two masks, but its layers still see the future and the padding. Pass the masks on "
+     "to each of them.",
      ("                look_ahead_mask=look_ahead_mask, padding_mask=padding_mask,\n", ""))
 
 slip("Decoder", "padding_mask_not_handed_on", "Of the two masks, only look_ahead_mask has an effect on the layers.",
-     "Block 1 can no longer cheat, but block 2 still looks at the source's padding. You have two masks to "
-     "pass on.",
+     "Block 1 cannot see the future any more, but block 2 still looks at the source's padding. You have two "
+     "masks to pass on.",
      (", padding_mask=padding_mask", ""))
 
 slip("Decoder", "source_seen_by_the_first_layer_only",
      "The encoder's output goes into the first layer only; each later layer gets the output of the one "
      "before it instead.",
-     "Every decoder layer asks the *encoder's* output. In your version the second layer asks the first one: "
-     "the name `enc_output` should mean the same thing throughout.",
+     "Every decoder layer asks the *encoder's* output. In your version, the second layer asks the first one. "
+     "The name `enc_output` should mean the same thing throughout.",
      ("] = block2",
       "] = block2\n"
       "            enc_output, padding_mask = x, None"))
@@ -629,13 +628,14 @@ slip("Decoder", "last_layer_of_the_decoder_only",
      ("x, enc_output, training=training", "given, enc_output, training=training"))
 
 slip("Decoder", "names_counted_from_0", "The names of the attention weights do not count the layers from 1.",
-     "The first layer is called decoder_layer1, as the docstring says. Where does your counting begin?",
+     "The first layer is called decoder_layer1, as the docstring says. Which number does your counting start "
+     "with?",
      ("start=1", "start=0"))
 
 slip("Decoder", "weights_of_the_last_layer_only",
      "The dict holds the attention weights of a single layer.",
-     "Each layer needs names of its own, with its number in them, and has to store its weights as soon as it "
-     "has been called. A dict keeps only one value for each name: what comes later overwrites the rest.",
+     "Each layer needs its own names, with its number in them. Store its weights as soon as you have called "
+     "it. A dict keeps only one value for each name, so a later value overwrites an earlier one.",
      ("decoder_layer{number}_", "decoder_layer1_", 2))
 
 slip("Decoder", "blocks_of_the_decoder_swapped",
@@ -644,13 +644,12 @@ slip("Decoder", "blocks_of_the_decoder_swapped",
      ("] = block1", "] = block2"), ("] = block2", "] = block1"))
 
 slip("Decoder", "target_embeddings_not_dropped", "Dropout has no effect on the sum of embeddings and positions.",
-     "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
+     "Your layers have their dropout. But section 5.4 of the paper also applies it to the sum of embeddings "
      "and positions, in both stacks.",
      ("        x = self.dropout(x, training=training)\n", ""))
 
 slip("Decoder", "last_norm_of_the_decoder_forgotten", "A pre-norm decoder ends without a LayerNormalization.",
-     "As in the encoder, the sums of a pre-norm stack are never normalised, so something has to do that at "
-     "the end.",
+     "As in the encoder, a pre-norm stack never normalises its sums, so something has to do that at the end.",
      ("        if self.norm_first:\n"
       "            x = self.layernorm(x)\n",
       ""))
@@ -663,13 +662,13 @@ slip("Decoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- Transformer
 
 slip("Transformer", "probabilities_for_logits", "A softmax is applied: probabilities come out instead of logits.",
-     "The docstring asks for logits: the loss applies the softmax itself, in a way that does not overflow. "
-     "With two softmaxes the model hardly learns.",
+     "The docstring asks for logits. The loss applies the softmax itself, in a way that does not overflow. "
+     "With two softmaxes, the model hardly learns.",
      ("Dense(target_vocab_size)", 'Dense(target_vocab_size, activation="softmax")'))
 
 slip("Transformer", "no_mask_for_the_future", "In block 1 only the padding is hidden: words see the future.",
-     "The target mask has two parts, and a key must be allowed by both of them. Yours hides the padding but "
-     "not the words to come, and those are the answers.",
+     "The target mask has two parts, and a key must be allowed by both. Yours hides the padding but not the "
+     "words to come, and those are the answers.",
      ("create_look_ahead_mask(target_ids) & ", ""))
 
 slip("Transformer", "target_padding_in_block_2",
@@ -679,12 +678,12 @@ slip("Transformer", "target_padding_in_block_2",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = create_padding_mask(target_ids)"))
 
 slip("Transformer", "no_padding_mask_in_block_2", "In block 2 the source's mask has no effect.",
-     "Your decoder looks at the source's padding. You can use the encoder's mask again: it is about the "
-     "same words.",
+     "Your decoder looks at the source's padding. You can use the encoder's mask again, because it is about "
+     "the same words.",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = None"))
 
 slip("Transformer", "no_padding_mask_in_the_encoder", "In the encoder the source's mask has no effect.",
-     "In your encoder French words look at padding. So extra columns of padding change your translation, "
+     "In your encoder, French words look at padding. So extra columns of padding change your translation, "
      "and they should not.",
      (", mask=enc_padding_mask", ""))
 
@@ -708,8 +707,8 @@ slip("Transformer", "no_last_layer", "The decoder's output is returned without t
      ("self.final_layer(dec_output)", "dec_output"))
 
 slip("Transformer", "encoder_always_in_training", "In the encoder dropout acts in every call, whatever training says.",
-     "Your translation of a sentence is random even with training=False. What tells the encoder whether this is "
-     "training?",
+     "Your translation of a sentence is random even with training=False. How does the encoder know whether "
+     "this is training?",
      ("self.encoder(source_ids, training=training", "self.encoder(source_ids, training=True"))
 
 
@@ -744,13 +743,13 @@ slip("Transformer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- masked_loss
 
 slip("masked_loss", "padding_counts", "Positions whose label is padding count like real words.",
-     "There is nothing to learn at padding. Yours includes its loss, so extra padding changes the result.",
+     "There is nothing to learn at padding. You include its loss, so more padding changes the result.",
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses)"))
 
 slip("masked_loss", "divided_by_all_positions",
      "The losses of the real labels are added up, but divided by the number of all positions.",
-     "Your sum is right, but you divide it by the wrong number: how many positions have a *real* label? "
-     "More padding must not make the loss smaller.",
+     "Your sum is right, but you divide it by the wrong number. How many positions have a *real* label? More "
+     "padding must not make the loss smaller.",
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses * real)"))
 
 slip("masked_loss", "summed_not_averaged", "The losses are added up but not divided by anything.",
@@ -765,8 +764,8 @@ slip("masked_loss", "divided_by_the_batch", "The sum is divided by the number of
 
 slip("masked_loss", "mean_of_the_sentences_means",
      "The mean is taken within each sentence first, and then over the sentences.",
-     "This way a word of a short sentence weighs more than a word of a long one. All real labels of the "
-     "batch should count alike.",
+     "This way a word in a short sentence counts more than a word in a long one. All real labels in the "
+     "batch should count the same.",
      ("ops.sum(losses * real) / ops.sum(real)",
       "ops.mean(ops.sum(losses * real, axis=1) / ops.sum(real, axis=1))"))
 
@@ -777,41 +776,41 @@ slip("masked_loss", "smoothing_ignored", "The smoothing has no effect: this is p
 
 slip("masked_loss", "smoothing_of_the_pad_column_too",
      "Padding gets a share of the smoothing, as if it were a word.",
-     "The right word is never padding, so the model should not be asked to give padding any probability. "
-     "Two classes get no share of ε: the label and the padding.",
+     "The right word is never padding, so the model should not learn to give padding any probability. Two "
+     "classes get no share of ε: the label and the padding.",
      (" * (1 - ops.one_hot(pad_id, classes))", ""), ("classes - 2", "classes - 1"))
 
 slip("masked_loss", "shares_do_not_sum_to_1", "Padding is left out, but ε is divided as if it were not.",
-     "Add up your wanted distribution: the sum should be 1. Among how many classes do you share out ε, and "
-     "what do you divide it by?",
+     "Add up the probabilities that the model should give: the sum should be 1. Over how many classes do you "
+     "spread ε, and what do you divide it by?",
      ("classes - 2", "classes - 1"))
 
 slip("masked_loss", "keras_s_own_smoothing",
      "ε is spread over all classes, including the label and the padding, as Keras's label_smoothing does.",
-     "Keras's `label_smoothing` gives every class ε / V: the label gets a bit of it back, and padding gets "
-     "a share. The docstring asks for a different distribution.",
+     "Keras's `label_smoothing` gives every class ε / V, so the label and the padding get a share, too. The "
+     "docstring asks for a different distribution.",
      ("smoothing / (classes - 2) * is_other", "smoothing / classes"))
 
 slip("masked_loss", "logits_taken_for_probabilities", "The logits are taken for probabilities.",
-     "Logits can be negative and do not sum to 1. A loss that expects probabilities has to be told that it "
-     "gets logits; otherwise it clips them and takes the logarithm of meaningless numbers.",
+     "Logits can be negative and do not sum to 1. If a loss expects probabilities, you have to say that it "
+     "gets logits. Otherwise it clips them and takes logarithms of meaningless numbers.",
      ("ops.log_softmax(logits)",
       "ops.log(ops.clip(logits / ops.sum(logits, axis=-1, keepdims=True), 1e-7, 1.0))"))
 
 slip("masked_loss", "softmax_twice", "The softmax is taken twice.",
-     "The loss applies a softmax to what it gets. If that has been through a softmax already, all "
-     "probabilities come out nearly equal, and the model learns little.",
+     "The loss applies a softmax to what it gets. If that is already the result of a softmax, all "
+     "probabilities become nearly equal, and the model learns little.",
      ("ops.log_softmax(logits)", "ops.log_softmax(ops.softmax(logits))"))
 
 slip("masked_loss", "logarithm_of_the_softmax", "For large logits an exponential overflows or becomes 0.",
-     "Your loss is right for small logits. The exponential of several hundred is more than float32 can hold, and "
-     "that of minus several hundred is 0, whose logarithm is minus infinity. There is a function that gives the "
-     "logarithm of a softmax at once, without either.",
+     "Your loss is right for small logits. The exponential of several hundred is too large for float32, and "
+     "that of minus several hundred is 0, whose logarithm is minus infinity. One function gives the "
+     "logarithm of a softmax directly and avoids both.",
      ("ops.log_softmax(logits)", "ops.log(ops.softmax(logits))"))
 
 slip("masked_loss", "padding_is_always_0", "pad_id is ignored: padding is assumed to be 0.",
-     "Your loss is right as long as padding has the id 0. The function has an argument for it, because "
-     "another vocabulary may use another id.",
+     "Your loss is right as long as padding has the id 0. Another vocabulary may use another id, so the "
+     "function has an argument for it.",
      ("ops.one_hot(pad_id,", "ops.one_hot(0,"), ("ops.not_equal(labels, pad_id)", "ops.not_equal(labels, 0)"))
 
 slip("masked_loss", "sign_forgotten", "The loss has the wrong sign.",
@@ -827,41 +826,40 @@ slip("masked_loss", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
 # ---------------------------------------------------------------------------------- masked_accuracy
 
 slip("masked_accuracy", "padding_counts_as_right", "Positions of padding count like words.",
-     "Padding is easy to predict, so with a model that has learned this, a batch with a lot of it looks very good. Only "
-     "positions with a real label should count.",
+     "Padding is easy to predict. So if a model has learned to predict it, a batch with much padding looks "
+     "very good. Count only positions with a real label.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(right, "float32"))'))
 
 slip("masked_accuracy", "accuracy_divided_by_all_positions",
      "Only real labels are counted as right, but the sum is divided by all positions.",
-     "With a lot of padding even a perfect model would get a low accuracy. At how many positions can it be "
-     "right at all?",
+     "If there is much padding, even a perfect model would get a low accuracy. At how many positions can the "
+     "model be right at all?",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(right & real, "float32"))'))
 
 slip("masked_accuracy", "right_padding_over_real_labels",
      "All correct positions are counted, including the padding, but only divided by the number of real "
      "labels.",
-     "The result could be larger than 1. You may only count positions in the numerator that you also count "
-     "in the denominator.",
+     "Your result can be larger than 1. Count the same positions above and below the line of the fraction.",
      ("right & real", "right"))
 
 slip("masked_accuracy", "share_of_whole_sentences", "A sentence counts only if all of its words are right.",
-     "That is the exact match of whole sentences, which is a useful number as well. But the exercise asks "
-     "for the share of *words*.",
+     "That is the exact match of whole sentences, which is useful, too. But the exercise asks for the share "
+     "of *words*.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(ops.all(right | ~real, axis=1), "float32"))'))
 
 slip("masked_accuracy", "mean_of_the_sentences_shares",
      "The share is taken within each sentence first, and then averaged over the sentences.",
-     "This way a word of a short sentence weighs more than a word of a long one. All real labels of the "
-     "batch should count alike.",
+     "This way a word in a short sentence counts more than a word in a long one. All real labels in the "
+     "batch should count the same.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.sum(ops.cast(right & real, "float32"), axis=1) / ops.sum(ops.cast(real, "float32"), axis=1))'))
 
 slip("masked_accuracy", "best_position_for_each_class",
      "The largest logit is searched among the positions instead of the classes.",
-     "Which axis of the logits holds the classes? The model chooses among *those*, at each position.",
+     "At each position, the model chooses among the *classes*. Which axis of the logits do they lie on?",
      ("axis=-1", "axis=1"))
 
 slip("masked_accuracy", "accuracy_with_padding_0", "pad_id is ignored: padding is assumed to be 0.",
@@ -885,8 +883,8 @@ slip("masked_accuracy", "int64_against_int32",
 
 slip("WarmupSchedule", "counted_from_0",
      "The step is used as Keras passes it, so the rate lags one update behind.",
-     "Keras passes the number of updates made *before* this one: 0 at the first. The paper counts 1, 2, 3. "
-     "Without more, the first update has a rate of 0 and changes nothing.",
+     "Keras passes the number of updates made *before* this one, so the first is 0. The paper counts 1, 2, "
+     "3. As it is, your first update has a rate of 0 and changes nothing.",
      (" + 1.0", ""))
 
 slip("WarmupSchedule", "larger_of_the_two", "The larger of the two terms is taken instead of the smaller.",
@@ -895,7 +893,7 @@ slip("WarmupSchedule", "larger_of_the_two", "The larger of the two terms is take
      ("ops.minimum", "ops.maximum"))
 
 slip("WarmupSchedule", "exponents_swapped", "The exponents -0.5 and -1.5 are swapped.",
-     "The two terms must be equal at the peak, where n is warmup_steps. Put that value in for n, and add up "
+     "The two terms must be equal at the peak, where n is warmup_steps. Replace n by that value, and add up "
      "the exponents.",
      ("n**-0.5", "n**-1.5"), ("warmup_steps**-1.5", "warmup_steps**-0.5"))
 
@@ -919,41 +917,41 @@ slip("WarmupSchedule", "never_falls", "After the warm-up the rate stays where it
      ("n**-0.5", "self.warmup_steps**-0.5"))
 
 slip("WarmupSchedule", "step_stays_an_integer", "The step is used as an integer.",
-     "The optimizer counts its steps in integers, and TensorFlow does not mix integers and floats by "
-     "itself. Turn the step into a float first.",
+     "The optimizer counts its steps in integers, and TensorFlow does not mix integers and floats by itself. "
+     "First convert the step to a float.",
      ('ops.cast(step, "float32") + 1.0', "step + 1"))
 
 slip("WarmupSchedule", "configuration_incomplete", "The configuration lacks warmup_steps and factor.",
-     "A schedule that is loaded from a file has to be the same as the one that was saved. So everything "
-     "that the constructor was given belongs in the configuration.",
+     "A schedule loaded from a file must be the same as the saved one. So everything that the constructor "
+     "was given belongs in the configuration.",
      ('            "warmup_steps": self.warmup_steps, "factor": self.factor,\n', ""))
 
 
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "reads_the_answer", "The decoder reads the labels themselves, without the shift.",
-     "At each position the model reads exactly the word that it should predict. The loss will be wonderful, "
+     "At each position, the model reads exactly the word that it should predict. The loss will be wonderful, "
      "and the translations will be worthless.",
      ("ops.concatenate([begin, labels[:, :-1]], axis=1)", "labels"))
 
 slip("train_step", "moved_the_other_way", "The labels are shifted to the left instead of the right.",
-     "What the decoder reads is one step *behind* the labels: BOS first. Your input is ahead of them, and "
+     "The decoder's input must be one step *behind* the labels: BOS first. Your input is ahead of them and "
      "starts with the second word.",
      ("[begin, labels[:, :-1]]", "[labels[:, 1:], begin]"))
 
 slip("train_step", "begins_with_the_end", "EOS is put in front instead of BOS.",
-     "The first thing that the decoder reads says that a sentence begins. Its id is given to you as an "
-     "argument.",
+     "The first token that the decoder reads must say that a sentence begins. Its id is one of your "
+     "arguments.",
      ("labels[:, :1], bos_id", "labels[:, :1], 2"))
 
 slip("train_step", "dropout_off_in_training", "The model is called as for inference: no dropout.",
-     "Everything seems fine, but the model overfits. Keras does not know by itself that this is training: "
-     "whoever calls the model has to say so.",
+     "There is no error, but the model overfits. Keras does not know by itself that this is training. The "
+     "call to the model has to say so.",
      ("training=True", "training=False"))
 
 slip("train_step", "nothing_is_updated", "No weight changes: there are no gradients, or they are not used.",
-     "The loss is right, but the weights stay as they were. Does the optimizer get the gradients, and what they "
-     "are gradients of?",
+     "The loss is right, but the weights do not change. Does the optimizer get the gradients, together with "
+     "the weights they belong to?",
      ("    optimizer.apply(gradients, model.trainable_variables)\n", ""))
 
 slip("train_step", "step_uphill", "The step goes up the gradient instead of down.",
@@ -962,18 +960,18 @@ slip("train_step", "step_uphill", "The step goes up the gradient instead of down
 
 slip("train_step", "loss_after_the_tape",
      "The tape does not see the whole way from the weights to the loss, so there is no gradient.",
-     "A tape only records what is computed while it runs. It must see everything from the weights to the "
-     "loss, without a gap.",
+     "A tape records only what is computed while it runs. It must see every step from the weights to the "
+     "loss.",
      ("        loss = masked_loss", "    loss = masked_loss"))
 
-slip("train_step", "loss_through_numpy", "The loss is turned into a number, which is no tensor any more.",
-     "While a function is being traced there are no numbers yet, only a plan. Convert the loss into a "
-     "number where you call the compiled step.",
+slip("train_step", "loss_through_numpy", "The loss is turned into a number, which is no longer a tensor.",
+     "While TensorFlow traces a function there are no numbers yet, only a plan. Convert the loss to a number "
+     "later, where you call the compiled step.",
      ("return loss", "return loss.numpy()"))
 
 slip("train_step", "step_loses_the_smoothing", "The loss always has a smoothing of 0.1, whatever the caller says.",
-     "Your step is right for a smoothing of 0.1, which is the default of the loss. But the caller may want another"
-     " value.",
+     "Your step is right for a smoothing of 0.1, the default of the loss. But the caller may want another "
+     "value.",
      ("logits, smoothing)", "logits)"))
 
 slip("train_step", "labels_and_logits_swapped",
@@ -982,31 +980,32 @@ slip("train_step", "labels_and_logits_swapped",
      ("masked_loss(labels, logits", "masked_loss(logits, labels"))
 
 slip("train_step", "bos_as_a_label", "The loss is computed with the decoder's input instead of the labels.",
-     "Your model is asked to predict the word that it is just reading: BOS at the first position, and never "
-     "EOS. What should it predict?",
+     "Your model is trained to repeat the word that it is reading: BOS at the first position, and never EOS. "
+     "What should it predict?",
      ("masked_loss(labels", "masked_loss(target_ids"))
 
 
 slip("train_step", "gradients_clipped", "The gradients are clipped before the update.",
-     "Clipping is common, but not asked for here: wherever the gradients are large, your update is shorter than the optimizer would make it.",
+     "Clipping is common, but the exercise does not ask for it. Where the gradients are large, it makes your "
+     "update shorter than the optimizer would make it.",
      ("optimizer.apply(gradients,", "optimizer.apply(tf.clip_by_global_norm(gradients, 5.0)[0],"))
 
 
 # ---------------------------------------------------------------------------------- greedy_decode
 
 slip("greedy_decode", "reads_the_first_position", "At every step the next word is what the model says after BOS alone.",
-     "The logits have one row for each word so far. The row of the *last* word says what comes next; the first row"
-     " says what follows BOS, every time. Does the model get all words so far, and which row do you read?",
+     "The logits have one row for each word so far. The row of the *last* word says what comes next; the "
+     "first row always says what follows BOS. Does the model get all words so far? Which row do you read?",
      ("logits[:, -1]", "logits[:, 0]"))
 
 slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are kept.",
-     "Once a sentence has its EOS, it is finished: whatever the model says about it afterwards is "
-     "meaningless. Remember which sentences have ended.",
+     "After its EOS, a sentence is finished. What the model says about it later means nothing. Remember "
+     "which sentences have ended.",
      ("ops.where(ended, pad_id", "ops.where(ops.equal(word, eos_id), pad_id"))
 
 slip("greedy_decode", "never_stops_early",
      "The model is asked again when every sentence has ended.",
-     "The result is right, but you waste time: once all sentences have ended, there is nothing more to ask "
+     "The result is right, but you waste time. Once all sentences have ended, there is nothing more to ask "
      "the model. Do you stop, and do you stop before the next call?",
      ("        if ops.all(ended):\n"
       "            break\n",
@@ -1017,11 +1016,11 @@ slip("greedy_decode", "stops_with_the_first", "It stops as soon as one sentence 
      ("ops.all(ended)", "ops.any(ended)"))
 
 slip("greedy_decode", "begin_kept", "BOS is returned as the first word.",
-     "BOS is what you gave the model to begin with, not something that it wrote.",
+     "BOS is what you gave the model to start with. The model did not write it.",
      ("return ids[:, 1:]", "return ids"))
 
 slip("greedy_decode", "end_kept", "EOS is returned as a word.",
-     "EOS only says that the sentence is over; it is not a word of the translation. Put padding in its "
+     "EOS only says that the sentence is over. It is not a word of the translation, so put padding in its "
      "place.",
      ("ended = ended | ops.equal(word, eos_id)\n"
       "        word = ops.where(ended, pad_id, word)",
@@ -1030,40 +1029,41 @@ slip("greedy_decode", "end_kept", "EOS is returned as a word.",
 
 slip("greedy_decode", "only_the_last_word_read",
      "The model is given only the last word instead of all words so far.",
-     "The model remembers nothing from one call to the next: you have to give it all the words it has "
-     "written so far.",
+     "The model remembers nothing from one call to the next. Give it all the words it has written so far.",
      ("model(source_ids, ids,", "model(source_ids, ids[:, -1:],"))
 
 slip("greedy_decode", "begins_with_the_end_of_sentence", "The decoder is started with EOS instead of BOS.",
-     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
+     "In training, the decoder's input always began with BOS. Print what you pass to the model at the first "
+     "step.",
      ("1), bos_id", "1), eos_id"))
 
 slip("greedy_decode", "begins_with_padding", "The decoder is started with padding, or with 0, instead of BOS.",
-     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
+     "In training, the decoder's input always began with BOS. Print what you pass to the model at the first "
+     "step.",
      ("1), bos_id", "1), pad_id"))
 
 slip("greedy_decode", "translates_in_training", "The model is called with training=True.",
-     "Dropout belongs to training. When the model translates, it should use all that it has learned.",
+     "Dropout belongs to training. When the model translates, it should use everything it has learned.",
      ("ids, training=False)", "ids, training=True)"))
 
 slip("greedy_decode", "source_and_target_exchanged", "The model gets the source sentence in the target's place.",
-     "The model takes the sentence to be translated first, then what has been written so far. Compare your call with "
-     "the docstring.",
+     "The model takes the source sentence first, then the words written so far. Compare your call with the "
+     "docstring.",
      ("_ = model(source_ids, ids,", "_ = model(ids, source_ids,"))
 
-slip("greedy_decode", "one_word_too_few", "Where a sentence is cut off after max_len words, one word too few comes back.",
-     "max_len counts the words that are *written*, and BOS is not one of them. And the last column need not be EOS: a "
-     "sentence that is cut off ends with a word.",
+slip("greedy_decode", "one_word_too_few", "If a sentence is cut off after max_len words, one word too few is returned.",
+     "max_len counts the words that are *written*, and BOS is not one of them. The last column is not always "
+     "EOS: a sentence that is cut off ends with a word.",
      ("range(max_len)", "range(max_len - 1)"))
 
 slip("greedy_decode", "largest_in_absolute_value",
      "The most negative logit is chosen: the least, or the largest in absolute value.",
-     "A strongly negative logit means that it is certainly not this word. Take the largest logit, with its "
-     "sign.",
+     "A strongly negative logit means that this is almost certainly not the word. Take the largest logit, "
+     "with its sign.",
      ("logits[:, -1]", "ops.abs(logits[:, -1])"))
 
 slip("greedy_decode", "usual_ids_only", "BOS is assumed to be 1, whatever bos_id is.",
-     "Your function is right for the usual vocabulary. But it has arguments for the ids of BOS, EOS and padding.",
+     "Your function is right for the usual vocabulary. But the ids of BOS, EOS and padding are arguments.",
      ("    ids = ops.full(",
       "    bos_id, eos_id, pad_id = 1, 2, 0\n"
       "    ids = ops.full("))
@@ -1072,34 +1072,34 @@ slip("greedy_decode", "usual_ids_only", "BOS is assumed to be 1, whatever bos_id
 # ---------------------------------------------------------------------------------- SavableTransformer
 
 slip("SavableTransformer", "never_built", "The loaded model is not built before its weights are read.",
-     "The model that you load has random weights. A model that was never called has no variables yet, so "
-     "there is nothing to put the saved weights into.",
+     "The model that you load has random weights. A model that was never called has no variables yet, so the "
+     "saved weights have no place to go.",
      ('two_words = ops.ones((1, 2), dtype="int32")\n'
       "        self(two_words, two_words)",
       "pass"))
 
 slip("SavableTransformer", "sizes_only",
      "The configuration holds the sizes, but not norm_first, layernorm_eps and dropout_rate.",
-     "Whatever is not in the configuration gets its default value when you load the model. Everything that "
-     "the constructor was given belongs in it.",
+     "Anything that is missing from the configuration gets its default value when you load the model. "
+     "Everything that the constructor was given belongs in it.",
      ("return {**super().get_config(), **self.config}",
       'rest = ("norm_first", "layernorm_eps", "dropout_rate")\n'
       "        return {**super().get_config(), **{key: self.config[key] for key in self.config if key not in rest}}"))
 
 slip("SavableTransformer", "configuration_without_the_arguments",
      "The configuration is Keras's own, without the constructor's arguments.",
-     "Keras knows only the name of a model and the type of its numbers. How many layers it has, only your "
-     "class can say.",
+     "Keras knows only a model's name and the type of its numbers. Only your class can say how many layers "
+     "it has.",
      ("{**super().get_config(), **self.config}", "super().get_config()"))
 
 slip("SavableTransformer", "built_with_one_input", "The model is built with only one input.",
      "This model takes two inputs: the ids of the source and of the target. A call with only one of them "
-     "fails, and then there are no variables.",
+     "fails, so no variables are created.",
      ("self(two_words, two_words)", "self(two_words)"))
 
 slip("SavableTransformer", "dropout_forgotten_in_the_configuration", "The configuration lacks dropout_rate.",
-     "In inference everything is right. But if you go on training after loading, the model has a different "
-     "dropout rate than before: compare the configuration with the constructor.",
+     "In inference everything is right. But if you continue training after loading, the dropout rate is no "
+     "longer the same. Compare the configuration with the constructor.",
      ("return {**super().get_config(), **self.config}",
       "config = {**super().get_config(), **self.config}\n"
       '        config.pop("dropout_rate", None)\n'
