@@ -9,7 +9,7 @@ from grader.catalogue import misconception, slip
 # Each one repeats the whole loop, so that it can be handed in as it is.
 
 slip("rnn_forward", "state_not_carried", "The new state is not passed on to the next step.",
-     "Every step starts again from the first state, so nothing is remembered: each state depends only on its "
+     "Every step starts from the first state again, so nothing is remembered: each state depends only on its "
      "own word. What does the next step need to see?",
      ("        state = np.tanh", "        new = np.tanh"), ("states.append(state)", "states.append(new)"))
 
@@ -20,28 +20,28 @@ slip("rnn_forward", "hidden_weights_transposed",
      ("state @ w_hidden", "state @ w_hidden.T"))
 
 slip("rnn_forward", "no_tanh", "The states do not go through a tanh.",
-     "Without the tanh the network is linear: many steps in a row then do no more than one matrix could, and "
-     "the states can grow without limit.",
+     "Without the tanh, the network is linear. Many steps in a row then do no more than one matrix could, "
+     "and the states can grow without limit.",
      ("np.tanh(x[", "(x["))
 
 slip("rnn_forward", "sigmoid_for_tanh", "A sigmoid is used instead of the tanh.",
-     "A sigmoid gives numbers between 0 and 1, which is what gates need. The state of this network goes "
-     "through a tanh, which gives numbers between -1 and 1.",
+     "A sigmoid gives numbers between 0 and 1, which suits gates. This network's state goes through a tanh, "
+     "which gives numbers between -1 and 1.",
      ("np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
       "1 / (1 + np.exp(-(x[..., step, :] @ w_input + state @ w_hidden + bias)))"))
 
 slip("rnn_forward", "tanh_overflows",
      "For large numbers, on either side of 0, an exponential overflows, and the states become NaN.",
-     "Written with exponentials, the tanh of 900 is infinity divided by infinity, which is NaN, though it ought to be nearly 1. "
-     "NumPy's own tanh is right for large numbers, too.",
+     "If you write tanh with exponentials, the tanh of 900 is infinity divided by infinity. That is NaN, but "
+     "the right value is nearly 1. NumPy's own tanh is right for large numbers, too.",
      ("        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
       "        before = x[..., step, :] @ w_input + state @ w_hidden + bias\n"
       "        up, down = np.exp(before), np.exp(-before)\n"
       "        state = (up - down) / (up + down)"))
 
 slip("rnn_forward", "state_added_outside_the_tanh", "The old state's part is added outside the tanh.",
-     "Only the word's part goes through your tanh, and the old state is added outside. Look at the formula: "
-     "what is inside the brackets?",
+     "Only the word's part goes through your tanh; the old state is added outside. Look at the formula: what "
+     "stands inside the brackets?",
      (" + state @ w_hidden + bias)", " + bias) + state @ w_hidden"))
 
 slip("rnn_forward", "bias_forgotten", "The bias has no effect.",
@@ -49,7 +49,8 @@ slip("rnn_forward", "bias_forgotten", "The bias has no effect.",
      ("state @ w_hidden + bias", "state @ w_hidden"))
 
 slip("rnn_forward", "bias_twice", "The bias counts twice.",
-     "PyTorch's RNN has two biases, one for the word and one for the state. Here there is only one: how often do you add it in a step?",
+     "PyTorch's RNN has two biases, one for the word and one for the state. Here there is only one. How "
+     "often do you add it in a step?",
      ("state @ w_hidden + bias", "state @ w_hidden + bias + bias"))
 
 slip("rnn_forward", "first_state_ignored",
@@ -62,23 +63,22 @@ slip("rnn_forward", "first_state_ignored",
 
 slip("rnn_forward", "stored_before_the_step",
      "Every state is one step late: the one before the first word is there, and the last one is missing.",
-     "Your states are those *before* each word: the first is the one before the sentence begins, and the "
-     "last word has no effect at all. When do you keep a state, and which of them do you return?",
+     "Your states are those *before* each word. The first one is the state before the sentence, and the last "
+     "word has no effect at all. When do you store a state, and which states do you return?",
      ("state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)\n"
       "        states.append(state)",
       "states.append(state)\n"
       "        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)"))
 
 slip("rnn_forward", "last_state_only", "Only the last state is returned.",
-     "You return only one state, the last. Attention will need the state after *every* word, so collect them "
-     "all.",
+     "You return only the last state. Attention will need the state after *every* word, so collect them all.",
      ("np.stack(states, axis=-2)", "state"))
 
 
 @misconception(
     "rnn_forward",
     "You loop over the first axis. In a batch, that axis counts the sentences, so one sentence's state flows "
-    "into the next sentence. The words are on the second-to-last axis, whatever comes before it.",
+    "into the next sentence. The words are always on the second-to-last axis.",
 )
 def loop_over_the_first_axis(x, w_input, w_hidden, bias, state=None):
     """The loop runs over the first axis, which is the batch where there is one."""
@@ -100,8 +100,8 @@ slip("additive_scores", "additive_without_tanh", "The sums of query and key do n
 
 slip("additive_scores", "tanh_before_the_sum",
      "The tanh is applied to query and key separately, before they are added.",
-     "Query and key go through the tanh separately and are added only afterwards. So they never meet inside "
-     "it, and the query's part drops out in the softmax. Add first.",
+     "You apply the tanh to query and key separately, and add them only afterwards. So they never meet "
+     "inside it, and the query's part drops out in the softmax. Add first.",
      ("np.tanh(asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :])",
       "np.tanh(asked)[..., :, np.newaxis, :] + np.tanh(offered)[..., np.newaxis, :, :]"))
 
@@ -122,53 +122,54 @@ slip("additive_scores", "features_summed_without_v", "The features are summed wi
      ("pairs @ v", "pairs.sum(-1)"))
 
 slip("additive_scores", "additive_rows_are_keys", "The scores have a row for each key instead of each query.",
-     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which "
-     "step of yours decides which of the two comes first?",
+     "Rows and columns are exchanged. There must be a row for each query and a column for each key. Which of "
+     "your steps decides which comes first?",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]",
       "asked[..., np.newaxis, :, :] + offered[..., :, np.newaxis, :]"))
 
 slip("additive_scores", "additive_with_softmax",
      "The weights are returned instead of the scores: there is one softmax too many.",
      "You go one step too far: the softmax comes later. This function returns the scores themselves, which "
-     "may be negative and need not sum to 1.",
+     "may be negative and do not have to sum to 1.",
      ("pairs @ v", "softmax(pairs @ v)"))
 
 slip("additive_scores", "axes_counted_from_the_front",
      "The new axes are counted from the front, so it works for a single sentence only.",
-     "The new axes are counted from the front, so they land on the batch. Count from the back: `...` stands "
+     "You count the new axes from the front, so they land on the batch. Count from the back: `...` stands "
      "for all the leading axes.",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]",
       "asked[:, np.newaxis] + offered[np.newaxis, :]"))
 
 slip("additive_scores", "paired_off",
      "Queries and keys are added without a new axis, as if they came in pairs.",
-     "Query 0 is added to key 0, query 1 to key 1, and so on, and the two lengths do not even match. *Each* "
-     "query has to be compared with *every* key: that takes one more axis.",
+     "Query 0 is added to key 0, query 1 to key 1, and so on, and the two lengths do not even match. But "
+     "*each* query has to be compared with *every* key. That takes one more axis.",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]", "asked + offered"))
 
 slip("additive_scores", "additive_scaled",
      "The scores are divided by the square root of the number of features.",
-     "Nothing is divided here. The scaling by a square root belongs to the *dot product* of lab 02; the "
-     "tanh keeps these features small by itself.",
+     "This function does not divide. The scaling by a square root belongs to the *dot product* of lab 02. "
+     "Here the tanh already keeps the features small.",
      ("pairs @ v", "pairs @ v / np.sqrt(len(v))"))
 
 
 # ---------------------------------------------------------------------------------- dot_product_scores
 
 slip("dot_product_scores", "dot_key_not_transposed", "The key is not transposed, so the shapes do not fit.",
-     "(q_len, d) times (k_len, d) does not fit: the inner sizes must be equal. One of the two has to be "
-     "transposed so that the product runs over the features.",
+     "(q_len, d) times (k_len, d) does not fit, because the inner sizes must be equal. Transpose one of the "
+     "two, so that the product runs over the features.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ key"))
 
 slip("dot_product_scores", "dot_all_axes_transposed",
      "With a batch, the key's axes end up in the wrong order, so it works for one sentence only.",
-     "A batch of keys (2, 5, 3) has to become (2, 3, 5): the last two axes change places, and the batch stays "
-     "in front. What does yours become? (`.T` reverses *all* axes. Axes counted from the front are others in a batch.)",
+     "A batch of keys (2, 5, 3) has to become (2, 3, 5): the last two axes change places, and the batch "
+     "stays in front. What does yours become? (`.T` reverses *all* axes. In a batch, axis numbers counted "
+     "from the front mean other axes.)",
      ("query @ np.swapaxes(key, -1, -2)", "query @ key.T"))
 
 slip("dot_product_scores", "general_ignored", "The matrix w has no effect.",
-     "You are given a matrix, and it does not reach the scores. It goes between query and key, and brings the "
-     "query to the key's length.",
+     "You are given a matrix, but it does not reach the scores. It stands between query and key, and brings "
+     "the query to the key's length.",
      ("    if w is not None:\n"
       "        query = query @ w\n",
       ""))
@@ -181,13 +182,13 @@ slip("dot_product_scores", "general_turned_round",
 
 slip("dot_product_scores", "dot_scaled",
      "The scores are divided by the square root of the number of features.",
-     "Right in lab 02, too early here: Luong's scores are not scaled, and the docstring asks for them as "
-     "they are.",
+     "This is right in lab 02, but too early here. Luong's scores are not scaled, and the docstring asks for "
+     "unscaled scores.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])"))
 
 slip("dot_product_scores", "cosine", "The lengths of the vectors are divided out, which gives cosines.",
-     "You divide by the lengths, which makes it a cosine. In a dot product the lengths count: a query twice "
-     "as long gets scores twice as large.",
+     "You divide by the lengths, which gives a cosine. In a dot product the lengths count: a query twice as "
+     "long gets scores twice as large.",
      ("    return query @",
       "    query = query / np.linalg.norm(query, axis=-1, keepdims=True)\n"
       "    key = key / np.linalg.norm(key, axis=-1, keepdims=True)\n"
@@ -200,14 +201,14 @@ slip("dot_product_scores", "dot_with_softmax",
      ("query @ np.swapaxes(key, -1, -2)", "softmax(query @ np.swapaxes(key, -1, -2))"))
 
 slip("dot_product_scores", "dot_rows_are_keys", "The scores have a row for each key instead of each query.",
-     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which of "
+     "Rows and columns are exchanged. There must be a row for each query and a column for each key. Which of "
      "the two gives your result its rows?",
      ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
 
 slip("dot_product_scores", "dot_entry_by_entry",
      "Queries and keys are multiplied entry by entry, as if they came in pairs.",
-     "`*` multiplies entry by entry, query 0 with key 0 and so on. Every query has to be compared with every "
-     "key: that takes a matrix product.",
+     "`*` multiplies entry by entry: query 0 with key 0, and so on. But every query has to be compared with "
+     "every key. That takes a matrix product.",
      ("query @ np.swapaxes(key, -1, -2)", "(query * key).sum(-1)"))
 
 
@@ -224,8 +225,8 @@ slip("attend", "scores_as_weights", "The scores are used as weights, without a s
      ("softmax(dot_product_scores(query, key))", "dot_product_scores(query, key)"))
 
 slip("attend", "context_from_scores", "The context is computed with the scores instead of the weights.",
-     "Your weights are right, but you compute the context with the raw scores. The values must be weighted "
-     "by what comes out of the softmax.",
+     "Your weights are right, but you compute the context with the raw scores. Weight the values by the "
+     "result of the softmax.",
      ("weights @ value", "dot_product_scores(query, key) @ value"))
 
 slip("attend", "divided_by_the_sum", "The scores are divided by their sum, without exp.",
@@ -236,18 +237,17 @@ slip("attend", "divided_by_the_sum", "The scores are divided by their sum, witho
       "    weights = weights / weights.sum(-1, keepdims=True)"))
 
 slip("attend", "attend_scaled", "The scores are divided by the square root of the number of features.",
-     "Right in lab 02, too early here: the scores of this lab are not scaled.",
+     "This is right in lab 02, but too early here. The scores of this lab are not scaled.",
      ("dot_product_scores(query, key)", "dot_product_scores(query, key) / np.sqrt(key.shape[-1])"))
 
 slip("attend", "keys_averaged", "The keys are averaged instead of the values.",
-     "The keys are only what a word is found by. What it hands over once it has been found is a different "
-     "argument.",
+     "A word is found by its key. What it passes on once it has been found is a different argument.",
      ("weights @ value", "weights @ key"))
 
 slip("attend", "best_key_only", "Each query takes only the value of its best key.",
-     "Your query takes the value of its best key and drops the rest: that is a hard look-up. Attention is a "
-     "soft one, in which every value has its share. (A hard choice also has no gradient that could be used "
-     "in training.)",
+     "You take the value of the best key and drop the rest: that is a hard look-up. Attention is a soft "
+     "look-up, in which every value has a share. (A hard choice also has no gradient that training could "
+     "use.)",
      ("softmax(dot_product_scores(query, key))",
       "dot_product_scores(query, key)\n"
       "    weights = (weights == weights.max(-1, keepdims=True)).astype(float)"))
@@ -258,17 +258,17 @@ slip("attend", "context_and_weights_swapped", "Context and weights are exchanged
      ("return context, weights", "return weights, context"))
 
 slip("attend", "exp_overflows", "For large scores an exponential overflows or becomes 0.",
-     "exp of a score near 1000 is more than a float can hold, and infinity divided by infinity is NaN. Near -1000 "
-     "it is 0, and 0 divided by 0 is NaN, too. The course's `softmax` takes care of that; if you write your own, it "
-     "has to subtract the largest score of each row first.",
+     "exp of a score near 1000 is too large for a float, and infinity divided by infinity is NaN. Near -1000 "
+     "it is 0, and 0 divided by 0 is NaN, too. The course's `softmax` avoids that. If you write your own, "
+     "first subtract the largest score of each row.",
      ("softmax(dot_product_scores(query, key))",
       "np.exp(dot_product_scores(query, key))\n"
       "    weights = weights / weights.sum(-1, keepdims=True)"))
 
 slip("attend", "one_portion_for_all",
      "The softmax runs over the whole table of a sentence instead of each row.",
-     "Here all queries of a sentence share a single portion of attention: the whole table sums to 1. Every "
-     "query should have a portion of its own.",
+     "All queries of a sentence share one portion of attention: the whole table sums to 1. Every query "
+     "should have its own portion.",
      ("softmax(dot_product_scores(query, key))",
       "dot_product_scores(query, key)\n"
       "    weights = softmax(weights.reshape(*weights.shape[:-2], -1)).reshape(weights.shape)"))
@@ -300,8 +300,8 @@ def reweight_along_the_columns(x):
 
 @misconception(
     "reweight",
-    "What should be averaged are the words that word i looks at, x_j, each with its weight. (If you multiply the "
-    "weights by x_i instead, they sum to 1, and x_i itself comes out again.)",
+    "You should average the words that word i looks at, x_j, each with its weight. (If you multiply the "
+    "weights by x_i instead, x_i itself comes out again, because the weights sum to 1.)",
 )
 def weighs_itself(x):
     """Every word stays as it was: y is x."""
@@ -322,7 +322,8 @@ def word_itself_left_out(x):
 
 @misconception(
     "reweight",
-    "You compare features with features, in a table of shape (d, d). Words are rows: the table you need has a row and a column for each *word*.",
+    "You compare features with features, in a table of shape (d, d). Words are rows, so the table you need "
+    "has a row and a column for each *word*.",
 )
 def features_compared(x):
     """Features are compared with features instead of words with words."""
@@ -332,8 +333,8 @@ def features_compared(x):
 
 @misconception(
     "reweight",
-    "The lengths of the words are divided out when you compare them: those are cosines. The formula has plain dot "
-    "products, in which a long vector counts more.",
+    "You divide by the lengths of the words, which gives cosines. The formula has plain dot products, so a "
+    "long vector counts more.",
 )
 def cosines_compared(x):
     """Cosines are used instead of dot products."""
@@ -374,55 +375,55 @@ def plain_mean(x):
 
 slip("layer_cost", "operations_exchanged",
      "The operations of self-attention and of the recurrent layer are swapped.",
-     "You have the two the wrong way round. Self-attention compares every *position* with every other by a "
-     "dot product. A recurrent layer multiplies by a *matrix* at each position.",
+     "You have confused the two. Self-attention compares every *position* with every other by a dot product. "
+     "A recurrent layer multiplies by a *matrix* at each position.",
      ("return n * n * d,", "return n * d * d,"), ("return n * d * d,", "return n * n * d,"))
 
 slip("layer_cost", "averaging_counted",
      "The operations of self-attention are twice as many as asked for, as if the averaging counted, too.",
-     "Twice as many would be those of both products of self-attention, comparing and averaging. That is not "
-     "what the docstring asks for: it leaves the second one out, since O() ignores constant factors.",
+     "Your number includes both products of self-attention, comparing and averaging. The docstring leaves "
+     "out the second one, because O() ignores constant factors.",
      ("return n * n * d,", "return 2 * n * n * d,"))
 
 slip("layer_cost", "kernel_forgotten",
      "The kernel's width is missing from the operations of the convolutions.",
-     "A convolution of width 3 has three matrices, one for each place it sees, and multiplies by all of them "
-     "at each position. You count only one.",
+     "A convolution of width 3 has three matrices, one for each place it sees. It multiplies by all of them "
+     "at each position, but you count only one.",
      ("kernel * n * d * d", "n * d * d", 2))
 
 slip("layer_cost", "one_number_a_feature",
      "The convolutions are counted with d instead of d² multiplications per place.",
-     "You multiply each feature by one number (a *depthwise* convolution). Here a position's d features "
-     "become d new ones, each computed from all the old ones: that takes a (d, d) matrix.",
+     "You multiply each feature by one number (a *depthwise* convolution). Here each of a position's d new "
+     "features is computed from all d old ones. That takes a (d, d) matrix.",
      ("kernel * n * d * d", "kernel * n * d", 2))
 
 slip("layer_cost", "attention_takes_logarithmic_steps",
-     "Self-attention is given a path that grows like the logarithm of n.",
-     "The logarithm belongs to the dilated convolutions. In self-attention every output reads every input "
-     "directly: how many steps is that?",
+     "Self-attention gets a path that grows like the logarithm of n.",
+     "The logarithm belongs to the dilated convolutions. In self-attention, every output reads every input "
+     "directly. How many steps is that?",
      ("n * n * d, 1, 1", "n * n * d, 1, max(1, int(np.ceil(np.log2(n))))"))
 
-slip("layer_cost", "recurrent_in_one_step", "The recurrent layer is said to need a single sequential step.",
-     "In a recurrent layer, state 5 cannot be computed before state 4: each position has to wait for the one "
-     "before it.",
+slip("layer_cost", "recurrent_in_one_step", "The recurrent layer gets a single sequential step.",
+     "A recurrent layer cannot compute state 5 before state 4. Each position has to wait for the one before "
+     "it.",
      ("d * d, n, n", "d * d, 1, n"))
 
 slip("layer_cost", "gaps_counted",
      "The path of the recurrent layer is n - 1 instead of n.",
-     "n - 1 is the number of gaps between the states; the docstring counts the states themselves, including the first "
-     "and the last. In the figure, the path begins at the input below the first state.",
+     "n - 1 is the number of gaps between the states. The docstring counts the states themselves, including "
+     "the first and the last. In the figure, the path begins at the input below the first state.",
      ("d * d, n, n", "d * d, n, n - 1"))
 
 slip("layer_cost", "convolution_sees_everything",
-     "Convolutions are given a path of 1, as if one layer saw the whole sequence.",
+     "Convolutions get a path of 1, as if one layer saw the whole sequence.",
      "One convolutional layer sees only a few neighbours. How many layers must you stack before the last "
      "position has heard from the first?",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "1"), ("d * d, 1, layers", "d * d, 1, 1"))
 
 slip("layer_cost", "reaches_a_whole_kernel_back",
      "The path of ordinary convolutions is n / kernel, rounded up.",
-     "A kernel of width 3 sees its own position and *two* before it, so a layer reaches two places further "
-     "back, and the first of n positions is n - 1 places away. Count both in the figure.",
+     "A kernel of width 3 sees its own position and *two* before it, so each layer reaches two places "
+     "further back. The first of n positions is n - 1 places away. Count both in the figure.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-n // kernel)"))
 
 slip("layer_cost", "rounded_down", "The number of layers is rounded down.",
@@ -431,20 +432,19 @@ slip("layer_cost", "rounded_down", "The number of layers is rounded down.",
      ("-(-(n - 1) // (kernel - 1))", "(n - 1) // (kernel - 1)"),
      ("while kernel**layers < n", "while kernel ** (layers + 1) <= n"))
 
-slip("layer_cost", "dilated_like_ordinary", "The dilated stack is given the path of the ordinary one.",
-     "The gaps in a dilated stack widen from layer to layer, so each layer lets the stack see several times "
-     "as far as before, not just a few places further.",
+slip("layer_cost", "dilated_like_ordinary", "The dilated stack gets the path of the ordinary one.",
+     "In a dilated stack, the gaps get wider from layer to layer. So each layer lets the stack see several "
+     "times as far as before, not just a few places further.",
      ("d * d, 1, layers", "d * d, 1, max(1, -(-(n - 1) // (kernel - 1)))"))
 
 slip("layer_cost", "one_layer_too_many",
      "The dilated stack is one layer too tall at exact powers of the kernel.",
-     "At exact powers of the kernel you ask for one layer too many: three layers of width 3 see 27 "
-     "positions, which is all you need for n = 27.",
+     "At exact powers of the kernel, you ask for one layer too many. Three layers of width 3 see 27 "
+     "positions, which is enough for n = 27.",
      ("kernel**layers < n", "kernel**layers <= n"))
 
 slip("layer_cost", "no_layer_for_one_position", "For a single position the path of the convolutions is 0.",
-     "For a single position, you say that convolutions need no layer at all. There is always at least one: "
-     "the docstring says so.",
+     "For a single position, you return 0 layers. There is always at least one, as the docstring says.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-(n - 1) // (kernel - 1))"), ("layers = 1", "layers = 0"))
 
 slip("layer_cost", "key_error_for_unknown_kinds", "An unknown kind raises KeyError.",
@@ -453,6 +453,6 @@ slip("layer_cost", "key_error_for_unknown_kinds", "An unknown kind raises KeyErr
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', "raise KeyError(kind)"))
 
 slip("layer_cost", "unknown_kinds_accepted", "An unknown kind gets an answer instead of a ValueError.",
-     "What becomes of a kind that does not exist? Does your last branch catch whatever is left? A typing mistake "
-     "would then give wrong numbers, and nobody would notice; the docstring promises a ValueError.",
+     "What happens to a kind that does not exist? Does your last branch catch all other kinds? Then a typing "
+     "mistake gives wrong numbers, and nobody notices. The docstring promises a ValueError.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', 'return layer_cost("dilated", n, d, kernel)'))
