@@ -381,8 +381,8 @@ slip("layer_cost", "operations_exchanged",
 
 slip("layer_cost", "averaging_counted",
      "The operations of self-attention are twice as many as asked for, as if the averaging counted, too.",
-     "Your number includes both products of self-attention, comparing and averaging. The docstring leaves "
-     "out the second one, because O() ignores constant factors.",
+     "Your number would be right for both products of self-attention, comparing and averaging. The docstring "
+     "leaves out the second one, because O() ignores constant factors.",
      ("return n * n * d,", "return 2 * n * n * d,"))
 
 slip("layer_cost", "kernel_forgotten",
