@@ -40,7 +40,7 @@ _APP = "lab"
 _EXTENSIONS = ("anywidget", "@jupyter-widgets/jupyterlab-manager")
 _STYLE = "course_utils/lab_style/transformer-labs-prose"
 _KERNEL = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
-_WIDGETS = ("anywidget", "ipywidgets", "jupyterlab-widgets", "psygnal", "typing-extensions")
+_WIDGETS = ("anywidget", "comm", "ipywidgets", "jupyterlab-widgets", "psygnal", "typing-extensions")
 """Pure Python that neither Pyodide nor the kernel brings: it goes along, as installed here."""
 
 _NAME, _VERSION = "transformer_labs", "0"
@@ -131,7 +131,7 @@ def _bring(labs: Sequence[Lab], source: Path) -> Path:
     for lab in labs:
         clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
         shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
-        nbformat.write(_for_the_browser(lab), source / "files" / lab.name / lab.notebook_name)
+        nbformat.write(for_the_browser(lab, lab.release()), source / "files" / lab.name / lab.notebook_name)
         needed |= {name for name in files_for_learners(lab) if "weights" not in name.parts}
     wheels = source / "wheels"
     wheels.mkdir()
@@ -171,9 +171,8 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
         raise CourseError(f"JupyterLite could not be built:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def _for_the_browser(lab: Lab) -> nbformat.NotebookNode:
-    """A lab's release with two cells in front, which its browser's Python needs."""
-    notebook = lab.release()
+def for_the_browser(lab: Lab, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A lab's notebook with two cells in front, which its browser's Python needs, and without PyTorch."""
     notebook.cells = [*without_torch(notebook.cells)]
     notebook.cells[1:1] = [
         new_markdown_cell(NOTE.format(lab=lab.name), id="in-the-browser"),
@@ -247,9 +246,10 @@ def write_wheel(
     """Writes a wheel of pure Python: an archive of the files, and what says what it is (the format is PyPA's "binary distribution format")."""
     info = f"{name}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {each}\n" for each in needs)
+    python = "Requires-Python: >=3.11\n"  # Pyodide's is newer than what the frameworks run on elsewhere
     whole = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}".encode(),
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{python}{required}".encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: transformer-labs\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(

@@ -115,3 +115,11 @@ def test_the_check_loads_neither_framework():
         "assert not {'torch', 'tensorflow', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+def test_in_a_browser_nobody_is_asked_for_cores_memory_or_disk(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    check_environment()
+    said = capsys.readouterr().out
+    assert "Python" in said and "numpy" in said
+    assert not any(part in said for part in ("processor cores", "free memory", "free disk space"))

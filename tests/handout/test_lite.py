@@ -6,20 +6,23 @@ import functools
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 import pytest
 from classroom import START
 from nbformat.v4 import new_code_cell
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from project import ROOT
-from test_browser import CHROMIUM, FLAGS
+from test_browser import CHROMIUM, FLAGS, keep_picture, scroll_to
 
 from course_utils.progress import PROGRESS_VARIABLE
 from grader.course import CourseError
@@ -145,16 +148,50 @@ def test_a_folder_without_pyodide_is_refused(labs, tmp_path):
         lite.write_lite([labs[START]], tmp_path, tmp_path, pyodide=tmp_path)
 
 
+PYODIDE = ROOT / ".build" / "pyodide"
+in_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how"
+)
+needs_pyodide = pytest.mark.skipif(
+    not PYODIDE.is_dir(),
+    reason="there is no Pyodide with NumPy: `scripts/gather_pyodide.py` gathers one where the package index has all of it",
+)
+
+
 @pytest.fixture(scope="module")
 def built(labs, tmp_path_factory) -> Path:
-    """A folder with JupyterLite in it, and a Pyodide that is only a name."""
-    site, pyodide = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("distribution") / "pyodide"
-    pyodide.mkdir()
-    for name in ("pyodide.mjs", "pyodide-lock.json"):
-        (pyodide / name).write_text("{}")
+    """A folder with JupyterLite in it, and a Pyodide, or one that is only a name."""
+    site, pyodide = tmp_path_factory.mktemp("site"), PYODIDE
+    if not pyodide.is_dir():
+        pyodide = tmp_path_factory.mktemp("distribution") / "pyodide"
+        pyodide.mkdir()
+        for name in ("pyodide.mjs", "pyodide-lock.json"):
+            (pyodide / name).write_text("{}")
     assert PLACE is not None
     lite.write_lite([labs[name] for name in lite.LABS], site, PLACE, pyodide)
     return site
+
+
+@pytest.fixture
+def visit(built) -> Iterator[tuple[Page, str, list[str]]]:
+    """A page of a browser, the address of the site, and a list of all that the browser asks for."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=built))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.set_default_timeout(300_000)
+        yield page, f"http://127.0.0.1:{server.server_port}", asked
+        browser.close()
+    server.shutdown()
 
 
 @needs_lite
@@ -174,29 +211,83 @@ def test_jupyterlite_has_the_labs_and_the_course_without_weights(built, labs):
 
 @needs_lite
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
-def test_a_lab_opens_in_jupyterlite_and_with_pyodide_in_the_site_nobody_else_is_asked(built, labs):
-    """Pyodide itself is not at hand here, so no cell runs: the page asks the site for it, and for nothing elsewhere."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=built))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = browser.new_context()
-        asked: list[str] = []
-        context.on("request", lambda request: asked.append(request.url))
-        page = context.new_page()
-        page.set_default_timeout(180_000)
-        with context.expect_event("request", lambda request: request.url.endswith("pyodide.mjs")):
-            page.goto(f"{address}/{lite.address(labs[START])}")
-        page.get_by_role("heading", name="Lab 00: start here").wait_for()
-        page.get_by_role("strong").filter(has_text="You are in JupyterLite").wait_for()
-        browser.close()
-    server.shutdown()
+@in_chromium
+def test_a_lab_opens_in_jupyterlite_and_with_pyodide_in_the_site_nobody_else_is_asked(visit, labs):
+    page, address, asked = visit
+    with page.context.expect_event("request", lambda request: request.url.endswith("pyodide.mjs")):
+        page.goto(f"{address}/{lite.address(labs[START])}")
+    page.get_by_role("heading", name="Lab 00: start here").wait_for()
+    page.get_by_role("strong").filter(has_text="You are in JupyterLite").wait_for()
     assert f"{address}/lite/static/pyodide/pyodide.mjs" in asked
-    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+    assert nobody_else(address, asked)
+
+
+def nobody_else(address: str, asked: list[str]) -> bool:
+    """Whether nothing came from elsewhere."""
+    return all(url.startswith((address, "data:", "blob:")) for url in asked)
+
+
+def run_all(page: Page) -> None:
+    """Presses *Run All Cells*. What is run before Python is there waits for it; the mark of a busy kernel stays in JupyterLite."""
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
+
+
+def rewrite(page: Page, sign: str, text: str) -> None:
+    """Types another text into the cell that has this in it, and runs it."""
+    page.locator(".jp-CodeCell", has_text=sign).first.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Shift+Enter")
+
+
+@needs_lite
+@needs_pyodide
+@pytest.mark.slow
+@in_chromium
+def test_the_first_exercise_is_solved_in_the_browser_and_a_mistake_named_on_the_way(visit, labs):
+    page, address, asked = visit
+    lab = labs[START]
+    page.goto(f"{address}/{lite.address(lab)}")
+    page.get_by_role("heading", name="Lab 00: start here").wait_for()
+    run_all(page)
+    check = 'check("start_here.softmax")'
+    scroll_to(page, check)
+    page.get_by_text(
+        "part of it is not written yet. Replace the lines marked YOUR CODE HERE"
+    ).first.wait_for()
+    mistake = next(each for each in lab.misconceptions["start_here.softmax"] if each.name == "axis_ignored")
+    for text, said in (
+        (mistake.source, mistake.title),
+        (lab.solution_texts["softmax"], re.compile(r"softmax: all \d+ checks passed\.")),
+    ):
+        scroll_to(page, "def softmax(")
+        rewrite(page, "def softmax(", text)
+        scroll_to(page, check)
+        rewrite(page, check, f"from course_utils import check\n\n{check}")
+        page.get_by_text(said).first.wait_for()
+    keep_picture(page, "solved_in_the_browser")
+    assert nobody_else(address, asked)
+
+
+@needs_lite
+@needs_pyodide
+@pytest.mark.slow
+@in_chromium
+@pytest.mark.parametrize("name", lite.LABS)
+def test_the_solved_lab_runs_in_the_browser(visit, built, labs, its_turn, name):
+    its_turn(lite.LABS.index(name), len(lite.LABS))
+    page, address, asked = visit
+    lab = labs[name]
+    notebook = lite.for_the_browser(lab, solved(lab))
+    nbformat.write(notebook, built / "lite" / "files" / name / lab.notebook_name)
+    page.goto(f"{address}/{lite.address(lab)}")
+    page.locator(".jp-Notebook").wait_for()
+    run_all(page)
+    for exercise in filter(None, map(checked_exercise, notebook.cells)):
+        scroll_to(page, f'check("{exercise}")')
+        short = exercise.partition(".")[2]
+        page.get_by_text(re.compile(rf"^{short}: all \d+ checks passed\.")).first.wait_for()
+    scroll_to(page, "portfolio.button()")
+    page.get_by_role("button", name="Make a package of my code").wait_for()  # the last cell: no earlier one has failed
+    assert nobody_else(address, asked)
