@@ -33,20 +33,11 @@ def written(model, tokenizer, prefix: str, texts: list[str], suffix: str) -> lis
 
     The prefix is read once for all texts.
     """
-    start = torch.tensor([tokenizer.encode(prefix).ids])
-    read = model(start, use_cache=True).past_key_values
-    keys = [(layer.keys, layer.values) for layer in read.layers]
+    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
     found = []
     for place in range(0, len(texts), AT_ONCE):
         rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
-        widest = max(map(len, rows))
-        ids = torch.tensor([[0] * (widest - len(row)) + row for row in rows])
-        real = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
-        mask = torch.cat([torch.ones(len(rows), start.shape[1], dtype=torch.long), real], dim=1)
-        past = DynamicCache()
-        for layer, (key, value) in enumerate(keys):
-            past.update(key.repeat(len(rows), 1, 1, 1), value.repeat(len(rows), 1, 1, 1), layer)
-        positions = (mask.cumsum(1) - 1)[:, -widest:].clamp(min=0)
+        ids, mask, positions, past = behind(read, rows)
         said: list[list[int]] = [[] for _ in rows]
         for _ in range(LONGEST):
             logits = model(
@@ -62,6 +53,20 @@ def written(model, tokenizer, prefix: str, texts: list[str], suffix: str) -> lis
         found += [first_line(tokenizer, row) for row in said]
         print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
     return found
+
+
+def behind(
+    read: DynamicCache, rows: list[list[int]]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, DynamicCache]:
+    """What a model needs to read rows behind a prefix that has been ``read``: ids padded in front, mask, positions, and a cache for each row."""
+    widest, count = max(map(len, rows)), len(rows)
+    ids = torch.tensor([[0] * (widest - len(row)) + row for row in rows])
+    real = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
+    mask = torch.cat([torch.ones(count, read.get_seq_length(), dtype=torch.long), real], dim=1)
+    past = DynamicCache()
+    for number, layer in enumerate(read.layers):
+        past.update(layer.keys.repeat(count, 1, 1, 1), layer.values.repeat(count, 1, 1, 1), number)
+    return ids, mask, (mask.cumsum(1) - 1)[:, -widest:], past
 
 
 def finished(tokenizer, row: list[int]) -> bool:
