@@ -1,7 +1,8 @@
 """Real text for lab 12: what the documentation of eleven packages says about a function or class at length, and the line above it.
 
 summaries.json has the pairs and the modules that are held out, summaries_written.json what SmolLM2 wrote about a hundred of them and which
-of these texts say something false. docs/data-text-to-text.md says how they were made, NOTICE under which licences.
+of these texts say something false, summaries_beam.json what it would write by other length penalties. docs/data-text-to-text.md says how
+they were made, NOTICE under which licences.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("summaries.json")
 WRITTEN = Path(__file__).with_name("summaries_written.json")
+BEAM = Path(__file__).with_name("summaries_beam.json")
 
 
 class Pair(NamedTuple):
@@ -32,6 +34,14 @@ class Judged(NamedTuple):
     written: str
     true: bool
     why: str
+
+
+class Hypothesis(NamedTuple):
+    """A text that ended in a beam search, its tokens (the end is one of them), and the sum of their log-probabilities."""
+
+    text: str
+    tokens: int
+    log_prob: float
 
 
 @functools.cache
@@ -61,6 +71,13 @@ def load_written() -> dict[str, dict[str, str]]:
     """
     rows = _read(WRITTEN)["written"]
     return {way: {row["text"]: row[way] for row in rows} for way in rows[0] if way != "text"}
+
+
+def load_hypotheses() -> dict[str, list[Hypothesis]]:
+    """Description -> what SmolLM2, few-shot, wrote about it in a beam of four, the shortest first: all that some length penalty could
+    choose. Fifty descriptions of the development part.
+    """
+    return {text: [Hypothesis(*one) for one in found] for text, found in _read(BEAM).items()}
 
 
 def load_judged(way: str = "zero-shot") -> list[Judged]:

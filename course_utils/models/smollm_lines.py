@@ -9,12 +9,12 @@ import torch
 
 from course_utils.models import smollm
 
-_AT_ONCE = 10
+AT_ONCE, LONGEST = 10, 32
 
 
 @torch.no_grad()
 def lines_after(
-    model: Any, tokenizer: Any, prefix: str, texts: list[str], suffix: str, longest: int = 32
+    model: Any, tokenizer: Any, prefix: str, texts: list[str], suffix: str, longest: int = LONGEST
 ) -> list[str]:
     """What follows ``prefix + text + suffix`` up to the end of the line: the likeliest token at each step.
 
@@ -24,22 +24,11 @@ def lines_after(
         model: of :func:`smollm.library_model`.
         longest: tokens of an answer, at most.
     """
-    from transformers import DynamicCache
-
-    start = torch.tensor([tokenizer.encode(prefix).ids])
-    read = model(start, use_cache=True).past_key_values
-    keys = [(layer.keys, layer.values) for layer in read.layers]
+    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
     found = []
-    for place in range(0, len(texts), _AT_ONCE):
-        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + _AT_ONCE]]
-        widest = max(map(len, rows))
-        ids = torch.tensor([[0] * (widest - len(row)) + row for row in rows])
-        real = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
-        mask = torch.cat([torch.ones(len(rows), start.shape[1], dtype=torch.long), real], dim=1)
-        past = DynamicCache()
-        for layer, (key, value) in enumerate(keys):
-            past.update(key.repeat(len(rows), 1, 1, 1), value.repeat(len(rows), 1, 1, 1), layer)
-        positions = (mask.cumsum(1) - 1)[:, -widest:].clamp(min=0)
+    for place in range(0, len(texts), AT_ONCE):
+        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
+        ids, mask, positions, past = behind(read, rows)
         said: list[list[int]] = [[] for _ in rows]
         for _ in range(longest):
             logits = model(
@@ -55,6 +44,27 @@ def lines_after(
         found += [_first_line(tokenizer, row) for row in said]
         print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
     return found
+
+
+def behind(read: Any, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any]:
+    """What a model needs to read rows of ids behind a prefix.
+
+    Args:
+        read: the model's cache after the prefix.
+
+    Returns:
+        The ids, padded in front, (rows, width); the mask, (rows, prefix + width); positions, (rows, width); and a cache with a copy for each row.
+    """
+    from transformers import DynamicCache
+
+    widest, count = max(map(len, rows)), len(rows)
+    ids = torch.tensor([[0] * (widest - len(row)) + row for row in rows])
+    real = torch.tensor([[0] * (widest - len(row)) + [1] * len(row) for row in rows])
+    mask = torch.cat([torch.ones(count, read.get_seq_length(), dtype=torch.long), real], dim=1)
+    past = DynamicCache()
+    for number, layer in enumerate(read.layers):
+        past.update(layer.keys.repeat(count, 1, 1, 1), layer.values.repeat(count, 1, 1, 1), number)
+    return ids, mask, (mask.cumsum(1) - 1)[:, -widest:].clamp(min=0), past
 
 
 def _finished(tokenizer: Any, row: list[int]) -> bool:

@@ -101,7 +101,10 @@ MODULES: dict[str, dict[str, tuple[str, str]]] = {
             "Every task as text",
             "teacher_forcing_batch mixture as_text from_text span_corruption",
         ),
-        "summaries_of_texts": ("Summaries of real text: split and measured", "select_pairs rouge_n"),
+        "summaries_of_texts": (
+            "Summaries of real text: split, measured, chosen",
+            "select_pairs rouge_n length_penalty",
+        ),
     },
     "your_own_dataset": {
         "data_sets": ("Data sets: validated, split", "validate_rows find_leaks split_by_group embed"),

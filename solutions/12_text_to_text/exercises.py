@@ -779,3 +779,53 @@ rouge_n = Exercise(
         Case("candidate and reference exchanged", _exchanged, precision_and_recall_change_places),
     ),
 )
+
+# ---------------------------------------------------------------------------------- length_penalty
+
+
+def _hypotheses(number: int, low: float, high: float, longest: int = 40) -> Maker:
+    """Sums of log-probabilities, from -0.5 to -3 a token, of hypotheses of different lengths; the first has one token. ``low``, ``high``: of alpha."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = np.array([1, *rng.choice(np.arange(2, longest + 1), number - 1, replace=False)])
+        return {
+            "totals": -lengths * rng.uniform(0.5, 3, number),
+            "lengths": lengths,
+            "alpha": float(rng.uniform(low, high)),
+        }
+
+    return inputs
+
+
+def _no_penalty(rng: np.random.Generator) -> Inputs:
+    return {**_hypotheses(5, 0, 1)(rng), "alpha": 0.0}
+
+
+def _as_likely(rng: np.random.Generator) -> Inputs:
+    """Hypotheses of growing lengths with the same sum."""
+    lengths = np.sort(rng.choice(np.arange(1, 30), 6, replace=False))
+    return {
+        "totals": np.full(6, -rng.uniform(4, 20)),
+        "lengths": lengths,
+        "alpha": float(rng.uniform(0.3, 1.5)),
+    }
+
+
+def longer_ones_of_a_sum_score_higher(inputs: Inputs, outputs: Outputs) -> bool:
+    """Of two hypotheses with the same sum, the longer one scores higher, unless alpha is 0."""
+    totals, lengths, scores = inputs["totals"], inputs["lengths"], outputs["scores"]
+    same = (totals[:, None] == totals) & (lengths[:, None] < lengths)
+    return inputs["alpha"] == 0 or bool((scores[:, None] < scores)[same].all())
+
+
+length_penalty = Exercise(
+    name="length_penalty",
+    returns=("scores",),
+    cases=(
+        Case("seven hypotheses, alpha between 0.5 and 0.9", _hypotheses(7, 0.5, 0.9)),
+        Case("alpha above 1", _hypotheses(4, 1.2, 2.0)),
+        Case("six hypotheses with the same sum", _as_likely),
+        Case("alpha is 0; then another one", together(_no_penalty, _hypotheses(9, 0.2, 0.6))),
+    ),
+    properties=(longer_ones_of_a_sum_score_higher,),
+)

@@ -398,3 +398,37 @@ slip("rouge_n", "recall_only", "F1 is the recall.",
 slip("rouge_n", "nothing_in_common", "If nothing is in common, it divides by zero.",
      "If no run is in common, precision and recall are 0, and F1 is 0, too. What does the formula give then?",
      ("    if common == 0:\n        return 0.0, 0.0, 0.0\n", ""))
+
+# ---------------------------------------------------------------------------------- length_penalty
+
+slip("length_penalty", "plain_length", "The sums are divided by a power of the length itself.",
+     "That is lab 05's rule. Here 5 is added to the length first, so that a short text is not punished so hard, and it is divided by 6.",
+     ("((5 + lengths) / 6)", "lengths"))
+
+slip("length_penalty", "not_divided_by_six", "The power of 5 + length is not divided by that of 6.",
+     "A hypothesis of one token should keep its sum. What does your penalty give for the length 1?",
+     ("((5 + lengths) / 6)", "(5.0 + lengths)"))
+
+slip("length_penalty", "multiplied", "The sums are multiplied by the penalty.",
+     "Sums are negative, and a long text has the lowest one. Multiplying lowers it even more. What raises it?",
+     ("totals / ", "totals * "))
+
+slip("length_penalty", "penalty_ignored", "The penalty has no effect.",
+     "Your scores are the plain sums, so the shortest hypothesis nearly always wins. Where does the length come in?",
+     ("totals / ((5 + lengths) / 6) ** alpha", "totals * 1.0"))
+
+slip("length_penalty", "alpha_as_a_factor", "alpha is a factor of the penalty, not its power.",
+     "In equation 14 alpha is an exponent. With alpha = 0 the penalty should be 1, and not 0.",
+     ("totals / ((5 + lengths) / 6) ** alpha", "totals / ((5 + lengths) / 6 * alpha)"))
+
+slip("length_penalty", "five_outside", "Only the length is raised to alpha, and 5 is added afterwards.",
+     "The brackets in equation 14 are around 5 + length. Both together are raised to alpha.",
+     ("((5 + lengths) / 6) ** alpha", "((5 + lengths**alpha) / 6**alpha)"))
+
+slip("length_penalty", "alpha_always_one", "The power has no effect: alpha is taken for 1.",
+     "How much the length counts is what alpha decides. Is it in your formula?",
+     ("** alpha", "** 1"))
+
+slip("length_penalty", "six_not_raised", "The power of 5 + length is divided by 6 itself.",
+     "Numerator and denominator have the same exponent. What does your penalty give for the length 1?",
+     ("((5 + lengths) / 6) ** alpha", "((5 + lengths) ** alpha / 6)"))

@@ -450,3 +450,28 @@ def rouge_by_sorted_runs(candidate, reference, n):
     if same == 0:
         return (0.0,) * 3
     return same / len(ours), same / len(theirs), 2 * same / (len(ours) + len(theirs))
+
+
+# ---------------------------------------------------------------------------------- length_penalty
+
+
+@variant("length_penalty")
+def penalty_one_by_one(totals, lengths, alpha):
+    """Goes through the hypotheses, with the two powers of the paper."""
+    scores = []
+    for total, length in zip(totals, lengths, strict=True):
+        scores.append(total / ((5 + length) ** alpha / (5 + 1) ** alpha))
+    return np.array(scores)
+
+
+@variant("length_penalty")
+def penalty_in_logarithms(totals, lengths, alpha):
+    """The power as an exponential."""
+    return totals * np.exp(-alpha * (np.log(5 + lengths) - np.log(6)))
+
+
+@variant("length_penalty")
+def penalty_negative_power(log_probs, n, a):
+    """Multiplies by a power with a negative exponent."""
+    shrink = np.power((np.asarray(n, dtype=float) + 5.0) / 6.0, -a)
+    return np.multiply(shrink, log_probs)

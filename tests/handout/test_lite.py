@@ -287,7 +287,9 @@ def test_the_solved_lab_runs_in_the_browser(visit, built, labs, its_turn, name):
     for exercise in filter(None, map(checked_exercise, notebook.cells)):
         scroll_to(page, f'check("{exercise}")')
         short = exercise.partition(".")[2]
-        page.get_by_text(re.compile(rf"^{short}: all \d+ checks passed\.")).first.wait_for()
+        page.get_by_text(re.compile(rf"\b{short}: all \d+ checks passed\.")).first.wait_for()
     scroll_to(page, "portfolio.button()")
-    page.get_by_role("button", name="Make a package of my code").wait_for()  # the last cell: no earlier one has failed
+    page.get_by_role(
+        "button", name="Make a package of my code"
+    ).wait_for()  # the last cell: no earlier one has failed
     assert nobody_else(address, asked)

@@ -11,6 +11,7 @@ from project import ROOT
 from course_utils.data.summaries import (
     Pair,
     held_out,
+    load_hypotheses,
     load_judged,
     load_summaries,
     load_written,
@@ -149,3 +150,40 @@ def test_thirty_of_its_answers_are_judged_and_what_is_untrue_has_a_reason(way):
         assert written[one.text] == one.written
         assert bool(one.why) == (not one.true), one
     assert {one.true for one in judged[:10]} == {True, False}
+
+
+# ---------------------------------------------------------------------------------- the beam
+
+
+def test_the_length_penalty_is_the_formula_of_the_paper(labs):
+    totals, lengths = np.array([-3.0, -17.6, -29.2]), np.array([1, 11, 29])
+    for alpha in (0.0, 0.6, 1.0, 2.0):
+        expected = [
+            total / ((5 + length) ** alpha / (5 + 1) ** alpha)
+            for total, length in zip(totals, lengths, strict=True)
+        ]
+        found = labs[NAME].reference["length_penalty"](totals, lengths, alpha)
+        assert found == pytest.approx(expected)
+
+
+def test_the_beam_went_through_development_texts_and_kept_what_a_penalty_can_choose(parts):
+    found = load_hypotheses()
+    known = {pair.text for pair in parts["development"]}
+    assert len(found) == 50 and len(known & set(found)) > 40
+    assert not {pair.text for pair in parts["test"]} & set(found)
+    for hypotheses in found.values():
+        lengths = [one.tokens for one in hypotheses]
+        sums = [one.log_prob for one in hypotheses]
+        assert lengths == sorted(set(lengths)) and sums == sorted(set(sums), reverse=True)
+        assert max(sums, default=-1) < 0 and all(one.text for one in hypotheses)
+
+
+def test_a_higher_penalty_chooses_longer_texts(labs):
+    def mean_length(alpha: float) -> float:
+        chosen = []
+        for one in filter(None, load_hypotheses().values()):
+            totals, lengths = (np.array([each[place] for each in one]) for place in (2, 1))
+            chosen.append(lengths[labs[NAME].reference["length_penalty"](totals, lengths, alpha).argmax()])
+        return float(np.mean(chosen))
+
+    assert mean_length(0.0) + 3 < mean_length(1.0) < mean_length(2.0) - 3
