@@ -571,11 +571,18 @@ def export(
     ] = None,
     really: Annotated[bool, typer.Option("--send", help="Send to Canvas what differs.")] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also grades that somebody entered or changed in Canvas.")
+        bool, typer.Option("--replace", help="Also where Canvas or the worksheet has somebody else's grade.")
     ] = False,
     feedback: Annotated[
-        bool, typer.Option("--feedback", help="With --canvas: also each learner's feedback page, once.")
+        bool,
+        typer.Option(
+            "--feedback", help="Also feedback pages: attached in Canvas, or as Moodle's zip beside --out."
+        ),
     ] = False,
+    worksheet: Annotated[
+        Path | None,
+        typer.Option("--worksheet", metavar="FILE", help="Moodle's own grading worksheet, to be filled in."),
+    ] = None,
     section: Section = None,
 ) -> None:
     """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas.
@@ -584,6 +591,7 @@ def export(
     Examples:
       grader export --format canvas --out grades.csv
       grader export 02 --format moodle --out grades.csv
+      grader export 02 --format moodle --worksheet downloaded.csv --feedback --out grades.csv
       grader export --format research --out research.csv
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345 --feedback --send
@@ -593,6 +601,8 @@ def export(
     from grader.people.canvas import TOKEN, Canvas
     from grader.reference.lab import Lab
     from grader.show.export import export as export_scores
+    from grader.show.export import write_feedback_zip
+    from grader.show.worksheet import Worksheet
 
     if canvas is not None:
         if course is None or assignment is None or len(labs or []) != 1:
@@ -600,14 +610,20 @@ def export(
                 "Name one lab, and Canvas's numbers of the course and the assignment, as in "
                 "`grader export 02_self_attention --canvas https://canvas.example.edu --course 12 --assignment 345`."
             )
-        if form is not None:
-            raise GraderError("--format is for files; with --canvas URL, leave it out.")
+        if form is not None or worksheet is not None:
+            raise GraderError("--format and --worksheet are for files; with --canvas URL, leave them out.")
         there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
         _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, replace, feedback, out)
         return
-    if course or assignment or really or replace or feedback:
-        raise GraderError("--course, --assignment, --send, --replace and --feedback go with --canvas URL.")
+    if course or assignment or really:
+        raise GraderError("--course, --assignment and --send go with --canvas URL.")
+    if form != "moodle" and (worksheet or replace or feedback):
+        raise GraderError(
+            "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter."
+        )
     out = out or Path("grades.csv")
+    if worksheet and out.resolve() == worksheet.resolve():
+        raise GraderError("The worksheet stays as it was downloaded: choose another file with --out.")
     found = Course.find()
     among = students_of(found, section)
     if form == "research":
@@ -622,9 +638,14 @@ def export(
             ) from None
         typer.echo("\n".join([*told, f"Table: {out.resolve()}"]))
         return
-    for note in export_scores(found, labs or [], form or "csv", out, among):
+    sheet = Worksheet(worksheet) if worksheet else None
+    for note in export_scores(found, labs or [], form or "csv", out, among, sheet, replace):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
+    if feedback:
+        pack = out.with_name(f"{out.stem}-feedback.zip")
+        count = write_feedback_zip(Lab.load(found, labs[0]), pack, among, sheet)
+        typer.echo(f"Feedback pages: {count}, as `grader feedback` made them: {pack.resolve()}")
 
 
 def _export_to_canvas(
