@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.errors import GraderError
@@ -269,6 +270,15 @@ def test_grades_that_were_sent_from_here_follow_the_gradebook(there, lab):
     there.scores[2] = 3.0  # in Canvas
     result = export(there, "--send", replace=False)
     assert "roe_2 (3 there, 0 here)" in result.output and there.scores[2] == 3.0
+
+
+def test_what_was_sent_goes_with_an_id_that_is_merged_into_another(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.note_sent(lab, "there", {"old": Sent(1.0), "both": Sent(2.0), "new": Sent(3.0)})
+        gradebook.merge("old", "newer", [])
+        gradebook.merge("both", "new", [])
+        assert gradebook.sent(lab, "there") == {"newer": Sent(1.0), "new": Sent(3.0)}
+        assert gradebook.sent(lab, "elsewhere") == {}
 
 
 # ---------------------------------------------------------------------------------- feedback pages and lateness
@@ -739,7 +749,7 @@ def test_options_that_do_not_go_together(there):
     run = CliRunner().invoke
     assert "Name one lab" in run(app, ["export", "--canvas", there.url]).output
     assert "go with --canvas" in run(app, ["export", START, "--send"]).output
-    assert "leave it out" in export(there, "--format", "moodle").output
+    assert "leave them out" in export(there, "--format", "moodle").output
     assert not Path("grades.csv").exists()
 
 
