@@ -217,7 +217,10 @@ class Canvas:
             if not sections:
                 continue
             name, login, email = (
-                next((each[key] for key in keys if isinstance(each.get(key), str) and each[key]), "")
+                next(
+                    (self._said(each[key]) for key in keys if isinstance(each.get(key), str) and each[key]),
+                    "",
+                )
                 for keys in (("sortable_name", "name"), ("login_id", "sis_user_id"), ("email",))
             )
             user = User(number, name, login, email, tuple(sorted({*sections}, key=int)))

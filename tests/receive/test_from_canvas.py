@@ -122,6 +122,13 @@ def test_a_class_of_twenty_pages_with_a_wait_is_read(there, lab):
     assert "20 in Canvas: 20 new" in said(take_class(there, "--enter")) and len(roster(lab)) == 20
 
 
+def test_a_server_that_gives_the_token_back_as_a_name_does_not_get_it_onto_the_roster(there, lab):
+    there.says[f"{C}/users"] = [user(1, f"Doe, {SECRET}\x1b[2J", login_id="j")]
+    assert take_class(there, "--enter").exit_code == 0
+    name = roster(lab)["j"].first_name
+    assert SECRET not in name and "\x1b" not in name and "…" in name
+
+
 def test_somebody_who_is_listed_twice_and_alike_counts_once(there, lab):
     there.says[f"{C}/users"].append(user(1001, "Doe, Jane", login_id="jdoe", email="jane@x.edu"))
     assert "3 in Canvas" in said(take_class(there))
