@@ -30,7 +30,10 @@ COMMANDS = {
     "The class": {
         "roster": ("roster", "Show who is in the course and in which team; import, remove, merge people."),
         "extend": ("decisions", "Give a student more time."),
-        "status": ("decisions", "Excuse, zero, penalise, drop a lab, or give more time; of one or many."),
+        "status": (
+            "decisions",
+            "Excuse, zero, penalise, drop a lab, or give more time; of one, of many, or as in Canvas.",
+        ),
         "late": ("decisions", "Decide how late work counts that is only marked as late."),
         "term": ("term", "Write a page about all labs and each student's way."),
         "grades": ("term", "Write final grades, by the rules of the term, and how each comes about."),

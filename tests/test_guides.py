@@ -35,11 +35,12 @@ from grader.cli import COMMANDS
 from grader.commands import week
 from grader.grade import autograde, results
 from grader.handout import kit
+from grader.people import canvas
 from grader.receive import beside, pictures, regrade, sources
 from grader.run import kernels
 from grader.run.states import Limited as RunLimits
 from grader.sandbox.preloaded import Limits
-from grader.show import canvas, class_facts, pages, progress_bar, viva
+from grader.show import class_facts, pages, progress_bar, viva
 
 GUIDES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),

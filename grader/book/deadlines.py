@@ -77,14 +77,21 @@ class Deadlines(Results):
         with self.engine.connect() as connection:
             return {(row.student, row.assignment): row.late_days for row in connection.execute(query)}
 
-    def enter_statuses(self, given: Sequence[Status]) -> None:
+    def enter_statuses(self, given: Sequence[Status], due: tuple[Lab, datetime, str] | None = None) -> None:
         """Enters statuses and extensions, all of them or none, and brings lateness up to date.
+
+        Args:
+            due: also the deadline of a lab that is in the gradebook (UTC), and why.
 
         Raises:
             GraderError: more late days would be spent than there are, or the course spends them automatically.
         """
         the_rules = self.rules()
         with self.transaction() as db:
+            if due:
+                lab, when, why = due
+                log.give_reason(db, why)
+                db.execute(update(ASSIGNMENT).where(ASSIGNMENT.c.name == lab.name).values(duedate=when))
             for each in given:
                 log.give_reason(db, each.reason)
                 if each.kind is Kind.EXTENSION:
@@ -93,6 +100,8 @@ class Deadlines(Results):
                     statuses.enter(db, each)
             _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
         self._enter_lateness_after(given)
+        if due:
+            self.enter_lateness(due[0])
 
     def withdraw_status(self, status: Status) -> bool:
         """Takes a status or an extension back, with the reason of ``status``. Returns whether there was one."""

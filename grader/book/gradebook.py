@@ -12,12 +12,13 @@ from grader.book.decisions import Decisions
 from grader.book.merging import Merging
 from grader.book.people import People
 from grader.book.scores import Scores
+from grader.book.sent import SentGrades
 from grader.book.teams import Teams
 from grader.course import Course
 from grader.people.roster import Roster, in_section
 
 
-class Gradebook(People, Teams, Scores, Decisions, Attempts, Merging):
+class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging):
     """An open gradebook. Use it as ``with Gradebook.open(course) as gradebook``."""
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:

@@ -59,10 +59,22 @@ def decide(
         raise GraderError(
             f"{lab.name} has no deadline to be late for. Set it first: grader release {lab.name} --due '2027-01-31 18:00 Europe/Berlin'"
         )
+    settle(
+        lab,
+        {each: deadline + extensions.get(each, timedelta()) + timedelta(days=days) for each in chosen},
+    )
+    return chosen
+
+
+def settle(lab: Lab, times: Mapping[str, datetime]) -> None:
+    """Enters when work was handed in (UTC) whose lateness was not known.
+
+    Raises:
+        GraderError: a file cannot be written.
+    """
     try:
-        for student in chosen:
+        for student, when in times.items():
             folder = lab.course.submitted / student / lab.name
-            when = deadline + extensions.get(student, timedelta()) + timedelta(days=days)
             scratch = folder / f".{TIMESTAMP}.new"
             scratch.unlink(missing_ok=True)
             with scratch.open("x") as file:  # x: does not follow a link that somebody has put there
@@ -71,7 +83,6 @@ def decide(
             (folder / LATE).unlink(missing_ok=True)
     except OSError as error:
         raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
-    return chosen
 
 
 def late_in_words(lab: str, count: int) -> str:

@@ -22,6 +22,7 @@ from grader.book.tables import (
     MORE_TIME,
     PAGE,
     ROSTER,
+    SENT,
     STUDENT,
     SUBMISSION,
 )
@@ -62,6 +63,8 @@ class Merging(Database):
                 db.execute(update(table).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             db.execute(update(ATTEMPTS).filter_by(student=old).values(student=new))
+            db.execute(update(SENT).prefix_with("OR IGNORE").filter_by(student=old).values(student=new))
+            db.execute(delete(SENT).filter_by(student=old))
             known = {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[new])}
             for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts
                 statuses.withdraw(db, each)

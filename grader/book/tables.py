@@ -159,6 +159,16 @@ ATTEMPTS = Table(  # what was graded as it arrived (``grader watch``)
     Column("begun", DateTime, nullable=False),
     Column("returned", Boolean, nullable=False),
 )
+SENT = Table(  # what was sent to an assignment in Canvas: grades that are another one there were entered by somebody else
+    "transformer_labs_sent",
+    MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("place", String(255), primary_key=True),  # its address
+    Column("score", Float),
+    Column("excused", Boolean, nullable=False),
+    Column("page", String(64), nullable=False),  # a digest of the feedback page; empty: none was sent
+)
 ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",
     MARKERS.metadata,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader.commands.help import Commands
-from grader.commands.terminal import LabName, OneLab, Section, TableFile, first_few, show_table, write_table
+from grader.commands.terminal import (
+    CanvasAddress,
+    CanvasCourse,
+    Enter,
+    LabName,
+    OneLab,
+    Section,
+    TableFile,
+    first_few,
+    show_table,
+    write_table,
+)
 from grader.course import Course
 from grader.errors import GraderError
 
@@ -66,6 +78,7 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
       grader status
       grader status set anna excused 02 --because "ill, note of 3 November"
       grader status import decisions.csv
+      grader status canvas 02 https://canvas.example.edu --course 12 --assignment 345
     """
 
     from grader.book.gradebook import Gradebook, students_of
@@ -193,6 +206,51 @@ def status_import(
             gradebook.register(Lab.load(course, name))
         gradebook.enter_statuses(new)
     typer.echo(f"{len(found)} in {file.name}: {len(new)} entered, {len(found) - len(new)} there already.")
+
+
+@status_app.command("canvas")
+def status_canvas(
+    lab: LabName,
+    url: CanvasAddress,
+    course: CanvasCourse,
+    assignment: Annotated[
+        int, typer.Option("--assignment", min=1, metavar="N", help="Canvas's number of the assignment.")
+    ],
+    enter: Enter = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where the gradebook says something else.")
+    ] = False,
+    because: Because = "",
+) -> None:
+    """Take a lab's due dates, extensions and excuses from Canvas, and how late work is that is only marked as late.
+
+    \b
+    Examples:
+      grader status canvas 02 https://canvas.example.edu --course 12 --assignment 345
+      grader status canvas 02 https://canvas.example.edu --course 12 --assignment 345 --enter
+    """
+
+    from grader.people.canvas import TOKEN, Canvas
+    from grader.receive.from_canvas import enter as enter_news
+    from grader.receive.from_canvas import news
+    from grader.reference.lab import Lab
+
+    loaded = Lab.load(Course.find(), lab)
+    there = Canvas(url, os.environ.get(TOKEN, ""), course, assignment)
+    found = news(loaded, there, replace, because.strip())
+    rows = found.rows()
+    show_table(f"{len(rows)} new in Canvas", ("Student", "What", ""), rows)
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
+    if not rows:
+        return
+    if not enter:
+        typer.echo("Nothing has changed. Add --enter to enter this.")
+        return
+    enter_news(loaded, found)
+    typer.echo(f"Entered: {len(rows)}.")
+    if found.handed_in:
+        typer.echo(f"To bring grades up to date: grader autograde {lab}")
 
 
 @app.command()

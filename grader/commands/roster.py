@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -12,6 +13,9 @@ import typer
 
 from grader.commands.help import Commands
 from grader.commands.terminal import (
+    CanvasAddress,
+    CanvasCourse,
+    Enter,
     FromLab,
     OnlyLab,
     Section,
@@ -29,12 +33,21 @@ from grader.errors import GraderError
 if TYPE_CHECKING:
     from grader.book.gradebook import Gradebook
     from grader.book.teams import Moves
-    from grader.people.roster import Joined
+    from grader.people.roster import Change, Joined
 
 app = Commands()
 
 roster_app = Commands()
 app.add_typer(roster_app, name="roster")
+
+
+SameNames = Annotated[
+    bool | None,
+    typer.Option(
+        "--same-names/--other-people",
+        help="Whether a new id with the name of somebody on the roster is the same person. Default: ask.",
+    ),
+]
 
 
 @roster_app.callback(invoke_without_command=True)
@@ -49,6 +62,7 @@ def roster(
     Examples:
       grader roster
       grader roster import students.csv
+      grader roster canvas https://canvas.example.edu --course 12
       grader roster teams teams.csv
       grader roster remove anna
       grader roster merge anna.m anna
@@ -75,13 +89,7 @@ def roster_import(
         Path,
         typer.Argument(metavar="FILE", help="CSV or .xlsx from your learning platform, or made by hand."),
     ],
-    same_names: Annotated[
-        bool | None,
-        typer.Option(
-            "--same-names/--other-people",
-            help="Whether a new id with the name of somebody on the roster is the same person. Default: ask.",
-        ),
-    ] = None,
+    same_names: SameNames = None,
 ) -> None:
     """Put a class list on the roster: ids, names, e-mail addresses, sections, teams. Nobody is ever removed.
 
@@ -105,7 +113,7 @@ def roster_import(
         before = gradebook.roster()
         found = joined(before, listed.people, same_names)
         if found.doubtful:
-            found = joined(before, listed.people, _ask_whether_same(file, found))
+            found = joined(before, listed.people, _ask_whether_same(file.name, found))
         told = changes(before, found.people)
         gradebook.enter_people(found.people)
         spellings = Spellings(gradebook.team_names())
@@ -116,25 +124,30 @@ def roster_import(
         }
         moves = gradebook.enter_teams(teams)
     typer.echo(f"{len(found.people)} in {file.name}: {len(told.new)} new, {len(told.changed)} changed.")
+    _tell_of_others(found, told, "the file")
+    if teams:
+        _tell_moves(moves, f"grader roster teams {quote(str(file))}")
+
+
+def _tell_of_others(found: Joined, told: Change, where: str) -> None:
+    """Says who has another id on the roster, and who is not in a list."""
     if found.known_as:
         pairs = [f"{new} is {old}" for new, old in found.known_as.items()]
         typer.echo(f"On the roster under another id, which stays: {first_few(pairs)}.")
     if told.absent:
         typer.echo(
-            f"On the roster, but not in the file: {', '.join(told.absent)}. They stay. `grader roster remove ID` removes one."
+            f"On the roster, but not in {where}: {', '.join(told.absent)}. They stay. `grader roster remove ID` removes one."
         )
-    if teams:
-        _tell_moves(moves, f"grader roster teams {quote(str(file))}")
 
 
-def _ask_whether_same(file: Path, found: Joined) -> bool:
+def _ask_whether_same(where: str, found: Joined) -> bool:
     """Asks in the terminal whether people with a new id and a known name are those on the roster.
 
     Raises:
         GraderError: nobody can be asked, or the answer is neither yes nor no.
     """
     who = [
-        f"{new.name}: {new.student} in {file.name}, {' or '.join(each.student for each in old)} on the roster"
+        f"{new.name}: {new.student} in {where}, {' or '.join(each.student for each in old)} on the roster"
         for new, old in found.doubtful
     ]
     many = (
@@ -154,6 +167,55 @@ def _ask_whether_same(file: Path, found: Joined) -> bool:
         "Nothing has changed. If they are the same people, add --same-names: they keep the ids that they have. If all of them are others, add "
         "--other-people. If some are the same, write the roster's ids into the list's column for ids."
     )
+
+
+@roster_app.command("canvas")
+def roster_canvas(
+    url: CanvasAddress,
+    course: CanvasCourse,
+    enter: Enter = False,
+    same_names: SameNames = None,
+) -> None:
+    """Put a course's class list in Canvas on the roster, by Canvas's API. Nobody is ever removed.
+
+    \b
+    Examples:
+      grader roster canvas https://canvas.example.edu --course 12
+      grader roster canvas https://canvas.example.edu --course 12 --enter
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.people.canvas import TOKEN, Canvas
+    from grader.people.roster import changes, joined
+    from grader.receive.from_canvas import class_list
+
+    own = Course.find()
+    people = class_list(Canvas(url, os.environ.get(TOKEN, ""), course))
+    with Gradebook.open(own) as gradebook:
+        before = gradebook.roster()
+        found = joined(before, people, same_names)
+        if found.doubtful:
+            found = joined(before, people, _ask_whether_same("Canvas", found))
+        told = changes(before, found.people)
+        if enter:
+            gradebook.enter_people(found.people)
+    rows = [
+        (
+            each.student,
+            each.name,
+            each.email,
+            each.section,
+            each.canvas,
+            "new" if each.student in told.new else "changed",
+        )
+        for each in found.people
+        if each.student in {*told.new, *told.changed}
+    ]
+    title = f"{len(found.people)} in Canvas: {len(told.new)} new, {len(told.changed)} changed"
+    show_table(title, ("Student", "Name", "E-mail", "Section", "Canvas", ""), rows)
+    _tell_of_others(found, told, "Canvas")
+    if rows and not enter:
+        typer.echo("Nothing has changed. Add --enter to put them on the roster.")
 
 
 @roster_app.command("remove")

@@ -64,6 +64,13 @@ SharedAccount = Annotated[
 Section = Annotated[
     str | None, typer.Option("--section", metavar="NAME", help="Only students of this section of the roster.")
 ]
+CanvasAddress = Annotated[
+    str, typer.Argument(metavar="URL", help="Canvas's address, such as https://canvas.example.edu.")
+]
+CanvasCourse = Annotated[
+    int, typer.Option("--course", min=1, metavar="N", help="Canvas's number of the course.")
+]
+Enter = Annotated[bool, typer.Option("--enter", help="Enter it; without this it is only shown.")]
 PageFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),

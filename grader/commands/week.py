@@ -37,9 +37,9 @@ from grader.receive.layouts import names_of_layouts
 
 if TYPE_CHECKING:
     from grader.grade.work import Record
+    from grader.people.canvas import Canvas
     from grader.people.roster import Person
     from grader.reference.lab import Lab
-    from grader.show.canvas import Canvas
 
 app = Commands()
 
@@ -569,7 +569,20 @@ def export(
     assignment: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the assignment.")
     ] = None,
-    really: Annotated[bool, typer.Option("--send", help="Send the grades that differ to Canvas.")] = False,
+    really: Annotated[bool, typer.Option("--send", help="Send to Canvas what differs.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where Canvas or the worksheet has somebody else's grade.")
+    ] = False,
+    feedback: Annotated[
+        bool,
+        typer.Option(
+            "--feedback", help="Also feedback pages: attached in Canvas, or as Moodle's zip beside --out."
+        ),
+    ] = False,
+    worksheet: Annotated[
+        Path | None,
+        typer.Option("--worksheet", metavar="FILE", help="Moodle's own grading worksheet, to be filled in."),
+    ] = None,
     section: Section = None,
 ) -> None:
     """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas.
@@ -578,14 +591,18 @@ def export(
     Examples:
       grader export --format canvas --out grades.csv
       grader export 02 --format moodle --out grades.csv
+      grader export 02 --format moodle --worksheet downloaded.csv --feedback --out grades.csv
       grader export --format research --out research.csv
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
+      grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345 --feedback --send
     """
 
     from grader.book.gradebook import students_of
+    from grader.people.canvas import TOKEN, Canvas
     from grader.reference.lab import Lab
-    from grader.show.canvas import TOKEN, Canvas
     from grader.show.export import export as export_scores
+    from grader.show.export import write_feedback_zip
+    from grader.show.worksheet import Worksheet
 
     if canvas is not None:
         if course is None or assignment is None or len(labs or []) != 1:
@@ -593,14 +610,20 @@ def export(
                 "Name one lab, and Canvas's numbers of the course and the assignment, as in "
                 "`grader export 02_self_attention --canvas https://canvas.example.edu --course 12 --assignment 345`."
             )
-        if form is not None:
-            raise GraderError("--format is for files; with --canvas URL, leave it out.")
+        if form is not None or worksheet is not None:
+            raise GraderError("--format and --worksheet are for files; with --canvas URL, leave them out.")
         there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
-        _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, out)
+        _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, replace, feedback, out)
         return
     if course or assignment or really:
         raise GraderError("--course, --assignment and --send go with --canvas URL.")
+    if form != "moodle" and (worksheet or replace or feedback):
+        raise GraderError(
+            "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter."
+        )
     out = out or Path("grades.csv")
+    if worksheet and out.resolve() == worksheet.resolve():
+        raise GraderError("The worksheet stays as it was downloaded: choose another file with --out.")
     found = Course.find()
     among = students_of(found, section)
     if form == "research":
@@ -615,17 +638,30 @@ def export(
             ) from None
         typer.echo("\n".join([*told, f"Table: {out.resolve()}"]))
         return
-    for note in export_scores(found, labs or [], form or "csv", out, among):
+    sheet = Worksheet(worksheet) if worksheet else None
+    for note in export_scores(found, labs or [], form or "csv", out, among, sheet, replace):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
+    if feedback:
+        pack = out.with_name(f"{out.stem}-feedback.zip")
+        count = write_feedback_zip(Lab.load(found, labs[0]), pack, among, sheet)
+        typer.echo(f"Feedback pages: {count}, as `grader feedback` made them: {pack.resolve()}")
 
 
-def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool, out: Path | None) -> None:
+def _export_to_canvas(
+    lab: Lab,
+    there: Canvas,
+    section: str | None,
+    really: bool,
+    replace: bool,
+    feedback: bool,
+    out: Path | None,
+) -> None:
     from grader.book.gradebook import students_of
-    from grader.show.canvas import differences, send
+    from grader.show.to_canvas import differences, send
 
-    found, notes = differences(lab, there, students_of(lab.course, section))
-    header = ("Student", "In Canvas", "Number", "Points there", "Points here")
+    told = differences(lab, there, students_of(lab.course, section), replace, feedback)
+    header = ("Student", "In Canvas", "Number", "Points there", "Points here", "Late", "Feedback")
     rows = [
         (
             each.student,
@@ -633,23 +669,32 @@ def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool
             each.number,
             "" if each.before is None else f"{each.before:g}",
             "excused" if each.after is None else f"{each.after:g}",
+            "" if each.late is None else f"{each.late / 86400:.2f} days",
+            "page" if each.page else "",
         )
-        for each in found
+        for each in told.found
     ]
-    show_table("1 grade differs" if len(rows) == 1 else f"{len(rows)} grades differ", header, rows)
-    for note in notes:
+    grades, pages, late = (
+        sum(bool(getattr(each, kind)) for each in told.found) for kind in ("grade", "page", "late")
+    )
+    show_table("1 grade differs" if grades == 1 else f"{grades} grades differ", header, rows)
+    if pages or late:
+        typer.echo(f"Feedback pages that Canvas does not have: {pages}. Late here and not in Canvas: {late}.")
+    for note in told.notes:
         typer.echo(f"Note: {note}")
     write_table(out, header, rows, " Nothing was sent.")
-    if not found:
-        return
     if not really:
-        typer.echo("Nothing was sent. Add --send to enter these grades in Canvas.")
+        if rows:
+            typer.echo("Nothing was sent. Add --send to enter this in Canvas.")
         return
-    if missing := send(there, found):
+    if missing := send(lab, there, told):
         raise GraderError(
             f"Canvas has not taken the grades of {', '.join(missing)}. Look at them there, then run the same command again."
         )
-    typer.echo(f"Entered in Canvas and read back: {len(found)}.")
+    if grades:
+        typer.echo(f"Entered in Canvas and read back: {grades}.")
+    if pages or late:
+        typer.echo(f"Feedback pages sent: {pages}. Marked as late: {late}.")
 
 
 @app.command()

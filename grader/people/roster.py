@@ -116,6 +116,12 @@ def words_of(field: str) -> tuple[str, ...]:
 
 
 @cache
+def worksheet_words(field: str) -> frozenset[str]:
+    """The same for a column of Moodle's grading worksheet, or what *no* is there."""
+    return frozenset(map(heading, _data()["worksheet"][field]))
+
+
+@cache
 def _known_headings() -> frozenset[str]:
     return frozenset(word for field in _data()["columns"] for word in words_of(field))
 
@@ -153,7 +159,7 @@ def read_roster(file: Path) -> ClassList:
             "Name the column with the ids so, or add its heading to grader/people/headings.toml."
         )
     people, others, faults = sheet.people()
-    faults += _contradictions(people)
+    faults += contradictions(people)
     if faults:
         raise GraderError(f"{file} was not imported; nothing has changed.{listed(faults)}")
     if not people:
@@ -402,7 +408,7 @@ _UNIQUE: tuple[tuple[str, Callable[[Person], str]], ...] = (
 """What two people cannot both have, besides an id."""
 
 
-def _contradictions(people: Sequence[Person]) -> list[str]:
+def contradictions(people: Sequence[Person]) -> list[str]:
     """Ids, e-mail addresses and numbers that two rows have."""
     faults = []
     for what, value_of in (("the id", lambda person: folded(person.student)), *_UNIQUE):

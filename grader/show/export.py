@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
@@ -24,7 +25,7 @@ from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
-from grader.people.roster import Person
+from grader.people.roster import Person, Roster
 from grader.people.students import moodle_numbers, name_in_id, number_in_id
 from grader.reference.lab import Lab
 from grader.show.standing import (
@@ -38,15 +39,26 @@ from grader.show.standing import (
     standings,
 )
 
+if TYPE_CHECKING:
+    from grader.show.worksheet import Worksheet
+
 
 def export(
-    course: Course, labs: Sequence[str], form: str, file: Path, among: Collection[str] | None = None
+    course: Course,
+    labs: Sequence[str],
+    form: str,
+    file: Path,
+    among: Collection[str] | None = None,
+    worksheet: Worksheet | None = None,
+    replacing: bool = False,
 ) -> list[str]:
     """Writes the scores of labs (default: all) to a file. Returns notes for the user.
 
     Args:
         form: ``csv`` (nbgrader's own, all labs), ``canvas``, or ``moodle`` (one lab).
         among: only these students; None: everybody.
+        worksheet: Moodle's own, to be filled in.
+        replacing: also where the worksheet has another grade.
 
     Raises:
         GraderError: there is no such format, nothing to write, two students have the same LMS number, or the file
@@ -100,6 +112,10 @@ def export(
             return [*outdated, *notes, *_canvas(most, scores, stand, people, file)]
         (lab,) = chosen
         most_of_it = counts[lab.name].total(lab.points_of_cells)
+        if worksheet:
+            earned = scores[lab.name]
+            numbers = worksheet.numbers(lab, [*earned], Roster(people.values()))
+            return [*outdated, *notes, *worksheet.fill(file, numbers, earned, most_of_it, replacing)]
         return [
             *outdated,
             *notes,
@@ -271,12 +287,15 @@ def _moodle(
     return [f"Left out, because their Moodle number is not known: {', '.join(without)}."] * bool(without)
 
 
-def write_feedback_zip(lab: Lab, file: Path, among: Collection[str] | None = None) -> int:
+def write_feedback_zip(
+    lab: Lab, file: Path, among: Collection[str] | None = None, worksheet: Worksheet | None = None
+) -> int:
     """Packs a lab's feedback pages, one folder per student, named as Moodle's upload of feedback files expects if the
     student's number is known. Returns how many pages there are.
 
     Args:
         among: only these students'; None: everybody's.
+        worksheet: Moodle's own, in which numbers are looked up, too.
 
     Raises:
         GraderError: two students have the same Moodle number, or the file cannot be written.
@@ -286,7 +305,13 @@ def write_feedback_zip(lab: Lab, file: Path, among: Collection[str] | None = Non
         for page in lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html")
         if among is None or page.parts[-3] in among
     )
-    numbers = moodle_numbers(lab, (page.parts[-3] for page in pages))
+    students = [page.parts[-3] for page in pages]
+    if worksheet:
+        with Gradebook.open(lab.course) as gradebook:
+            roster = Roster(gradebook.people().values())
+        numbers = worksheet.numbers(lab, students, roster)
+    else:
+        numbers = moodle_numbers(lab, students)
     see_that_nobody_shares("Moodle", numbers)
     scratch = file.parent / f".{file.name}.new"
     try:

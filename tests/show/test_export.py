@@ -322,6 +322,112 @@ def test_feedback_pages_go_into_moodle_s_folders(lab, tmp_path):
         write_feedback_zip(lab, tmp_path / "pages.zip")
 
 
+ENGLISH = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,Last modified (submission),Last modified (grade),Feedback comments",
+    "Participant ", "Yes", "No", ".",
+)  # fmt: skip
+GERMAN = (
+    "ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,Bewertung kann geändert werden,Zuletzt geändert (Abgabe),Zuletzt geändert (Bewertung),Feedback als Kommentar",
+    "Teilnehmer/in", "Ja", "Nein", ",",
+)  # fmt: skip
+FRENCH = (
+    "Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale,La note peut être modifiée,Dernière modification (travail remis),Dernière modification (note),Feedback par commentaires",
+    "Participant", "Oui", "Non", ",",
+)  # fmt: skip
+SPANISH = (
+    "Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima,La calificación puede ser cambiada,Última modificación (entrega),Última modificación (calificación),Comentarios de retroalimentación",
+    "Participante ", "Sí", "No", ",",
+)  # fmt: skip
+
+
+def worksheet_in(language: tuple[str, ...], file: Path) -> Path:
+    """Of three people: one with a number, one with an address, and one who is nobody here."""
+    header, who, yes, no, point = language
+    most = f"5{point}00"
+    rows = [
+        [f"{who}4711", "Lovelace", "x@x", "s", "", most, yes, "Monday, 5", "-", "-- well done"],
+        [f"{who}99", "Doe, Anna", "a@example.org", "s", "-", most, yes, "-", "-", ""],
+        [f"{who}7", "Some One", "o@x", "s", f"3{point}00", most, no, "-", "Friday", ""],
+    ]
+    with file.open("w", encoding="utf-8-sig", newline="") as opened:
+        csv.writer(opened).writerows([header.split(","), *rows])
+    return file
+
+
+@pytest.fixture
+def with_anna(lab, monkeypatch) -> Lab:
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("anna", "Anna", "Doe", "a@example.org")])
+    monkeypatch.chdir(lab.course.root)
+    return lab
+
+
+def moodle(*more: object):
+    return CliRunner().invoke(app, ["export", START, "--format", "moodle", *map(str, more)])
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN, FRENCH, SPANISH])
+def test_moodle_s_own_worksheet_is_filled_and_its_zip_lies_beside_it(with_anna, tmp_path, language):
+    for student in ("lovelace_4711", "anna"):
+        folder = with_anna.course.feedback / student / START
+        folder.mkdir(parents=True)
+        (folder / "start_here.html").write_text(student)
+    file, out = worksheet_in(language, tmp_path / "downloaded.csv"), tmp_path / "grades.csv"
+    result = moodle("--worksheet", file, "--feedback", "--out", out)
+    assert result.exit_code == 0 and "=cmd(). They are not in the worksheet" in result.output, result.output
+    before, after = rows_of(file), rows_of(out)
+    assert after[0] == language[0].split(",")
+    grade = f"5{language[4]}00"
+    assert [row[4] for row in after[1:]] == [grade, grade, f"3{language[4]}00"]
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert old[:4] + old[5:] == new[:4] + new[5:]
+    with zipfile.ZipFile(tmp_path / "grades-feedback.zip") as archive:
+        assert sorted(archive.namelist()) == [
+            "anna_99_assignfeedback_file/start_here.html",
+            "lovelace_4711_assignfeedback_file/start_here.html",
+        ]
+
+
+def test_grades_in_moodle_that_are_others_stay_unless_they_are_to_be_replaced(with_anna, tmp_path):
+    file, out = worksheet_in(GERMAN, tmp_path / "downloaded.csv"), tmp_path / "grades.csv"
+    rows = rows_of(file)
+    rows[1][4], rows[2][6] = "2,50", "Nein"
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        csv.writer(opened, delimiter=";").writerows(rows)
+    result = moodle("--worksheet", file, "--out", out)
+    assert "lovelace_4711 (2,50 there, 5,00 here)" in result.output and "cannot be changed" in result.output
+    assert [row[4] for row in rows_of(out)[1:]] == ["2,50", "-", "3,00"]
+    assert moodle("--worksheet", file, "--out", out, "--replace").exit_code == 0
+    assert [row[4] for row in rows_of(out)[1:]] == ["5,00", "-", "3,00"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace("Bewertung,", "Punkte,"), "no column Grade"),
+        (lambda text: text.replace("Zuletzt geändert (Bewertung)", "x"), "no column Last modified"),
+        (lambda text: text.replace("Teilnehmer/in99", "Teilnehmer/in4711"), "twice"),
+        (lambda text: text.replace("Teilnehmer/in99", "niemand"), "nobody's: 'niemand'"),
+        (lambda text: text.replace("5,00", "100,00"), "counts 100,00 points, but 5 here"),
+        (lambda text: text.replace("5,00", "ja"), "counts ja points"),
+        (lambda text: "", "is not Moodle's grading worksheet"),
+    ],
+)
+def test_a_worksheet_that_does_not_fit_is_refused_and_nothing_is_written(with_anna, tmp_path, change, says):
+    file = worksheet_in(GERMAN, tmp_path / "downloaded.csv")
+    file.write_text(change(file.read_text("utf-8")), "utf-8")
+    result = moodle("--worksheet", file, "--out", tmp_path / "grades.csv")
+    assert result.exit_code == 1 and says in " ".join(result.output.split()), result.output
+    assert not (tmp_path / "grades.csv").exists()
+
+
+def test_options_for_moodle_are_for_moodle_and_the_download_is_kept(with_anna, tmp_path):
+    file = worksheet_in(ENGLISH, tmp_path / "downloaded.csv")
+    run = CliRunner().invoke
+    assert "go with" in run(app, ["export", "--worksheet", str(file)]).output
+    assert "choose another file" in moodle("--worksheet", file, "--out", file).output
+
+
 ABSURD = [
     "0001-01-01 00:00:00 UTC",
     "0001-01-01 00:00:00 Asia/Tokyo",

@@ -1,0 +1,254 @@
+"""Grades, feedback pages and marks for lateness to Canvas: what it does not have, and sending it.
+
+Nothing is sent by :func:`differences`, and :func:`send` sends only what that has found and then reads the grades back. What was sent is noted in the
+gradebook, so that a grade which somebody entered in Canvas is not taken for ours, and a page is not sent twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.book.gradebook import Gradebook
+from grader.book.sent import Sent
+from grader.book.statuses import by_student
+from grader.errors import GraderError
+from grader.people.canvas import Assignment, Canvas, Entry
+from grader.people.students import number_in_id
+from grader.reference.lab import Lab
+from grader.show.export import see_that_nobody_shares
+from grader.show.pages import title_of
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    in_words,
+    scores_of,
+    standings,
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What Canvas does not have of a student.
+
+    Attributes:
+        name: what Canvas calls the student.
+        number: Canvas's number of the student.
+        before: the points that Canvas has, before its own deductions for lateness; None if it has none.
+        after: the score in the gradebook; None if this student is excused.
+        grade: whether the grade is another one there.
+        late: seconds after the student's deadline, if it is not late in Canvas; else None.
+        page: a feedback page that Canvas does not have; else None.
+    """
+
+    student: str
+    name: str
+    number: str
+    before: float | None
+    after: float | None
+    grade: bool = True
+    late: float | None = None
+    page: Path | None = None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What Canvas does not have right about a lab.
+
+    Attributes:
+        found: sorted by student.
+        same: student -> the grade that it has already; None: excused.
+        notes: about those who are left out.
+    """
+
+    found: tuple[Difference, ...]
+    same: Mapping[str, float | None]
+    notes: tuple[str, ...]
+
+
+def differences(
+    lab: Lab,
+    canvas: Canvas,
+    among: Collection[str] | None = None,
+    replacing: bool = False,
+    feedback: bool = False,
+) -> Differences:
+    """What Canvas does not have right about a lab.
+
+    Args:
+        among: only these students; None: everybody.
+        replacing: also grades that somebody else entered in Canvas.
+        feedback: also feedback pages, as they are.
+
+    Raises:
+        GraderError: nothing has been graded, two students have the same number, Canvas's assignment does not count points as the lab
+            does, or Canvas cannot be asked.
+    """
+    with Gradebook.open(lab.course) as gradebook:
+        entered, people = gradebook.results(lab, among), gradebook.people()
+        marks = by_student(gradebook.statuses(lab.name, among))
+        points = gradebook.counted(lab).total(lab.points_of_cells)
+        sent = gradebook.sent(lab, canvas.place)
+    results = graded(entered)
+    there = [student for student in collected(lab) if among is None or student in among]
+    stand = standings(entered, there, (), marks)
+    scores = {student: round(score, 2) for student, score in scores_of(results, stand).items()}
+    excused = {student: None for student, each in stand.items() if each is Standing.EXCUSED}
+    wanted = dict(sorted((scores | excused).items()))
+    waiting = {each.student for each in results if each.waiting}
+    late = {each.student: each.late.total_seconds() for each in results if each.late}
+    if not wanted:
+        raise GraderError(
+            f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
+        )
+    known = {student: people[student].canvas if student in people else "" for student in wanted}
+    numbers = {student: number or number_in_id(student) for student, number in known.items()}
+    see_that_nobody_shares("Canvas", numbers)
+    _see_that_it_counts_as(canvas.assignment(), lab.name, points)
+    entries = canvas.submissions()
+    found: list[Difference] = []
+    same: dict[str, float | None] = {}
+    left: dict[str, list[str]] = {}
+    for student, after in wanted.items():
+        entry, before = entries.get(numbers[student]), sent.get(student, Sent())
+        if entry is None:
+            left.setdefault("Canvas does not have them in this assignment", []).append(student)
+            continue
+        if student in waiting and stand[student].seen:
+            left.setdefault("They have answers that wait to be graded by hand", []).append(student)
+            continue
+        differs, page = False, None
+        if _has(entry, after):
+            same[student] = after
+        elif why := _why_it_stays(entry, before, replacing):
+            shown = (
+                ""
+                if entry.points is None or entry.excused
+                else f" ({entry.points:g} there, {_shown(after)} here)"
+            )
+            left.setdefault(why, []).append(student + shown)
+        else:
+            differs = True
+        if feedback and stand[student].seen:
+            page = lab.course.feedback / student / lab.name / f"{lab.slug}.html"
+            if not page.is_file():
+                left.setdefault(f"They have no feedback page: run `grader feedback {lab.name}`", []).append(
+                    student
+                )
+                page = None
+            elif _digest(page.read_bytes()) == before.page:
+                page = None
+        mark = late.get(student) if after is not None and entry.late is None else None
+        if differs or page or mark:
+            found.append(
+                Difference(student, entry.name, numbers[student], entry.points, after, differs, mark, page)
+            )
+    notes = [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
+    if any(each.late for each in found) and canvas.deducts_for_lateness():
+        found = [replace(each, late=None) for each in found]
+        found = [each for each in found if each.grade or each.page]
+        notes.append(
+            "Nobody is marked as late in Canvas, because its late policy would take points off once more. Switch it off there to have the marks."
+        )
+    anew = handed_in_anew(lab, results)
+    ungraded = in_words(lab.name, stand)
+    return Differences(
+        tuple(found), same, (*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes)
+    )
+
+
+def _has(entry: Entry, wanted: float | None) -> bool:
+    """Whether Canvas has a grade; None: excused."""
+    if entry.excused or wanted is None:
+        return entry.excused and wanted is None
+    return entry.points is not None and abs(entry.points - wanted) <= 0.001
+
+
+def _why_it_stays(entry: Entry, sent: Sent, replacing: bool) -> str:
+    """Why another grade in Canvas is left alone; empty if it was sent from here, or there is none. An excuse is never replaced."""
+    if entry.excused:
+        return "" if sent.excused else "Canvas has them as excused"
+    ours = sent.score is not None and entry.points is not None and abs(entry.points - sent.score) <= 0.001
+    if replacing or ours or entry.points is None:
+        return ""
+    return "Somebody entered or changed these grades in Canvas. They are kept; --replace enters yours"
+
+
+def _shown(grade: float | None) -> str:
+    return "excused" if grade is None else f"{grade:g}"
+
+
+def _digest(page: bytes) -> str:
+    return hashlib.blake2b(page, digest_size=32).hexdigest()
+
+
+def _see_that_it_counts_as(assignment: Assignment, name: str, points: float) -> None:
+    """
+    Raises:
+        GraderError: Canvas's assignment does not count points as the lab does.
+    """
+    if assignment.points != points:
+        most = "no" if assignment.points is None else f"{assignment.points:g}"
+        raise GraderError(
+            f"In Canvas, {assignment.name!r} has {most} points, but {name} has {points:g}. Is it the right assignment? If so, set its points in Canvas to {points:g}."
+        )
+    if assignment.kind in ("pass_fail", "not_graded"):
+        raise GraderError(
+            f"In Canvas, {assignment.name!r} is not graded in points. Choose *Points* under *Display Grade as*."
+        )
+
+
+def send(lab: Lab, canvas: Canvas, differences: Differences) -> list[str]:
+    """Enters grades in Canvas and reads them back, then sends feedback pages and marks for lateness. Returns the students whose grades are not there.
+
+    Raises:
+        GraderError: Canvas cannot be reached, refuses or fails; it says what may have been entered by then.
+    """
+    found = [each for each in differences.found if each.grade]
+    missing: list[str] = []
+    if found:
+        try:
+            canvas.enter({each.number: each.after for each in found})
+            missing = list(_missing(found, canvas.submissions()))
+        except GraderError as error:
+            raise GraderError(
+                f"{error} Of these {len(found)} grades, some or all may have been entered by then: without --send the same command lists what is missing, with it sends that."
+            ) from None
+    arrived = {each.student: each.after for each in found if each.student not in missing}
+    with Gradebook.open(lab.course) as gradebook:
+        sent = gradebook.sent(lab, canvas.place)
+        now = {
+            student: replace(sent.get(student, Sent()), score=score, excused=score is None)
+            for student, score in {**differences.same, **arrived}.items()
+        }
+        gradebook.note_sent(
+            lab, canvas.place, {who: each for who, each in now.items() if sent.get(who) != each}
+        )
+        rest = [each for each in differences.found if each.page or each.late]
+        for count, each in enumerate(rest):
+            try:
+                content = each.page.read_bytes() if each.page else b""
+                file = (f"{lab.name}.html", content) if each.page else None
+                text = f"Feedback on “{title_of(lab)}”: download the page and open it in a browser."
+                canvas.comment(each.number, text, file, each.late)
+            except GraderError as error:
+                raise GraderError(
+                    f"{error} This was at {each.student}. Grades are entered; of {len(rest)} feedback pages and marks for lateness, {count} are in Canvas, and this one may be. The "
+                    "same command sends the rest."
+                ) from None
+            if each.page:
+                before = now.get(each.student) or sent.get(each.student, Sent())
+                gradebook.note_sent(lab, canvas.place, {each.student: replace(before, page=_digest(content))})
+    return missing
+
+
+def _missing(found: Sequence[Difference], entries: Mapping[str, Entry]) -> Iterator[str]:
+    for each in found:
+        entry = entries.get(each.number)
+        if entry is None or not _has(entry, each.after):
+            yield each.student
