@@ -227,6 +227,10 @@ clean_entities = Exercise(
             ),
         ),
         Case(
+            "length is counted in characters: one long word and more outweigh three short words",
+            _cleaning((2, 2, 3, 14, 4), (" ", " ", " ", " ", ""), ((0, 2, 0, 0), (2, 3, 0, 0), (4, 4, 0, 0))),
+        ),
+        Case(
             "spans of equal length overlap: the one that begins first stays",
             _labelled_both_ways(
                 (4, 4, 4, 6), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))
@@ -408,7 +412,13 @@ align_labels = Exercise(
             "an entity that ends within a word, even within its first piece: the word belongs to it",
             _alignment([[0], [0, 0], [4, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 4)),
         ),
-        Case("no entity at all", _alignment([[0], [0, 0], [0]], (0, 1, 1), [])),
+        Case(
+            "no entity at all; then one of a single letter",
+            together(
+                _alignment([[0], [0, 0], [0]], (0, 1, 1), []),
+                _alignment([[0, 0], [1], [0]], (0, 1, 1), [(1, 1, 0)]),
+            ),
+        ),
     ),
     properties=(no_label_where_no_word_begins, as_many_beginnings_as_entities),
 )
@@ -485,7 +495,10 @@ encode_batch = Exercise(
     cases=(
         Case("three texts of 5, 6 and 3 tokens", _rows((5, 6, 3), 0)),
         Case("another padding id: pad_id=3, and 0 is an ordinary token", _rows((4, 7), 3)),
-        Case("texts of equal length: no padding", _rows((5, 5), 2)),
+        Case(
+            "texts of equal length: no padding; then one that is longer than BERT's 512 tokens",
+            together(_rows((5, 5), 2), _rows((3, 530), 2)),
+        ),
         Case("a single text of three tokens", _rows((3,), 1)),
         Case("a longer text joins the batch", _longer_neighbour, neighbours_do_not_matter),
     ),

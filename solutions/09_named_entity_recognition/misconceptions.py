@@ -46,6 +46,11 @@ slip("clean_entities", "leftmost_stays",
      "wins, so in which order should you consider them?",
      ("(span.start - span.end, span.start)", "span.start"))
 
+slip("clean_entities", "length_in_words", "The span with the most words stays, not the one with the most characters.",
+     "Positions count characters, and so does the length of a span: end minus start. You compare numbers of words, so "
+     "three short words push out two long ones.",
+     ("(span.start - span.end, span.start)", "(-len(text[span.start : span.end].split()), span.start)"))
+
 slip("clean_entities", "first_listed_stays",
      "When spans overlap, the one that is listed first is kept, not the longest.",
      "You keep what is listed first and drop whatever overlaps it later. The order of the list means "

@@ -807,7 +807,7 @@ slip("answer", "lowest_of_start_and_end_apart",
 
 slip("answer", "everything_allowed",
      "For the model, the question and [SEP] are allowed, too.",
-     "The model is not told where an answer may be. `allowed` is True at tokens of the context and at [CLS], and "
+     "Your mask allows every place, so the model may answer anywhere. `allowed` is True at tokens of the context and at [CLS], and "
      "at no other place. What tells you which tokens are in the context?",
      ("allowed = in_context.clone()", "allowed = torch.ones_like(in_context)"))
 
@@ -817,8 +817,8 @@ slip("answer", "cls_may_answer", "[CLS] counts as a possible answer.",
      ("allowed = in_context.clone()", "allowed = in_context"))
 
 slip("answer", "question_may_answer", "Tokens of the question, or [SEP], may be the answer.",
-     "The best span you found is not in the context: its tokens have no offsets. Neither the model nor "
-     "`best_span` was told that an answer consists of tokens of the context only.",
+     "The best span you found is not in the context: its tokens have no offsets. Your mask should be "
+     "True only at tokens of the context, and `best_span` needs it.",
      ("    allowed = in_context.clone()",
       "    in_context = torch.ones_like(in_context)\n"
       "    in_context[:, 0] = False\n"

@@ -10,6 +10,12 @@ slip("answer_token_spans", "last_tokens_exclusive",
      "equal.",
      ("tf.where(whole, last, 0)", "tf.where(whole, last + 1, 0)"))
 
+slip("answer_token_spans", "token_behind_included",
+     "A token that begins where the answer ends is taken along, such as a full stop.",
+     "Ends are exclusive: the character at `end` is the first one that is *not* in the answer. A token that begins there "
+     "contains no part of it. Which comparison lets it in?",
+     ("(begins < ends[:, None])", "(begins <= ends[:, None])"))
+
 slip("answer_token_spans", "parts_of_answers_kept",
      "If the window cuts off an answer, the part that is left becomes the target.",
      "`argmax` of a row without any True is 0, and that happens to look right. But where a window holds "
@@ -308,7 +314,7 @@ slip("best_spans", "anywhere", "Tokens outside of the context may be answers.",
 
 # ---------------------------------------------------------------------------------- train_step
 
-slip("train_step", "not_in_training", "The model is not told that it is in training.",
+slip("train_step", "not_in_training", "The model is called without `training=True`.",
      "Without training=True the model runs as in an evaluation: dropout stays off while the model learns.",
      ("model(batch, training=True)", "model(batch)"))
 
@@ -417,7 +423,7 @@ slip("answer", "cls_may_answer", "[CLS] counts as a possible answer.",
      ("    in_context[:, 0] = False\n", ""))
 
 slip("answer", "everything_allowed", "For the model, the question and [SEP] are allowed, too.",
-     "The model is not told where an answer may be. `stacked` has made `allowed`: it is True "
+     "Your mask allows every place, so the model may answer anywhere. `stacked` has made `allowed`: it is True "
      "at tokens of the context and at [CLS]. Pass that on as it is.",
      ("{name: tf.constant(arrays[name]) for name in names}",
       "{name: tf.constant(arrays[name]) for name in names} | {\n"

@@ -5,7 +5,7 @@ from grader.catalogue import slip
 # ---------------------------------------------------------------------------------- validate_rows
 
 slip("validate_rows", "counted_from_0", "Rows are counted from 0.",
-     "People who mend the file count its rows from 1. Your first row is number 0.",
+     "People who repair the file count its rows from 1. Your first row is number 0.",
      ("enumerate(rows, start=1)", "enumerate(rows)"))
 
 slip("validate_rows", "missing_column_raises", "A missing column ends everything with a KeyError.",
@@ -28,7 +28,7 @@ slip("validate_rows", "nothing_taken_for_missing", "A start of 0, or a row witho
      ("not isinstance(value, kind) or", "not value or not isinstance(value, kind) or"))
 
 slip("validate_rows", "only_the_first_of_a_row", "Only the first fault of each row is found.",
-     "A row may have several faults. Whoever mends the file wants to see all of them at once.",
+     "A row may have several faults. Return all of them, so that people can repair the row in one go.",
      ("for column in wrong]", "for column in wrong[:1]]"))
 
 slip("validate_rows", "stops_at_the_first_row",
@@ -533,6 +533,15 @@ slip("best_temperature", "overflow", "For large logits an exponential overflows 
      "The exponential of 1,000 is infinite, that of -1,000 is 0, and its logarithm minus infinity. Subtract each row's own largest logit first.",
      ("        scaled = scaled - scaled.max(axis=1, keepdims=True)\n", ""))
 
+slip("best_temperature", "logarithm_of_zero", "The logarithm is taken of probabilities, and some of them are 0.",
+     "The exponential of -1,000 is 0 for the computer, and the logarithm of 0 is minus infinity. Then all losses are "
+     "infinite and the first candidate wins. Compute the logarithm of the probability without the probability: the score "
+     "minus the logarithm of the sum.",
+     ("        losses.append(",
+      "        with np.errstate(divide=\"ignore\"):\n"
+      "            log_shares = np.log(np.exp(log_shares))\n"
+      "        losses.append("))
+
 slip("best_temperature", "logarithm_forgotten", "The mean probability of the true class is maximised.",
      "Without the logarithm, a text about which the model is sure and wrong costs hardly more than one about which it is unsure.",
      ("-log_shares[np.arange(len(labels)), labels].mean()",
@@ -605,7 +614,7 @@ slip("model_card", "rounded_too_much", "Numbers do not have three decimals.",
 # ---------------------------------------------------------------------------------- predictions
 
 slip("predictions", "numbers_for_names", "Numbers are returned instead of labels.",
-     "Whoever grades your predictions does not know how you have numbered the labels. Hand in their names.",
+     "Nobody else knows how you have numbered the labels. Hand in their names.",
      ("LIBRARIES[int(digit)]", "int(digit)"))
 
 slip("predictions", "digits_for_names", "The digits themselves are returned.",

@@ -19,6 +19,7 @@ from grader.catalogue import run_cell
 from grader.reference.lab import Lab
 
 TEXTS, WRITER = "07_text_classification", "08_language_model_and_summarizer"
+ENTITIES, OWN = "09_named_entity_recognition", "13_your_own_dataset"
 
 SEEDS = (PUBLIC_SEED, 1, 5)
 
@@ -143,6 +144,20 @@ def test_what_an_exercise_forbids_is_told_in_its_cell(labs, name):
         (TEXTS, "best_epoch", "loss < losses[best - 1]", "abs(loss) < abs(losses[best - 1])"),
         (TEXTS, "best_epoch", "epoch - best >= patience", "epoch - best >= max(patience, 2)"),
         (TEXTS, "calibration_error", "return float(error)", "return round(float(error), 2)"),
+        (ENTITIES, "align_labels", "<= start < span.end)", "<= start < span.end and span.end - span.start > 1)"),
+        (ENTITIES, "encode_batch", "in batch.items()}", "in batch.items() for lists in [[each[:512] for each in lists]]}"),
+        (OWN, "validate_rows", "+ len(answer)] != answer", "+ len(answer)].strip() != answer.strip()"),
+        (OWN, "find_leaks", "text.lower().split()", "dict.fromkeys(text.lower().split())"),
+        (OWN, "split_by_group", "[group in chosen for group", "[group.lower() in {each.lower() for each in chosen} for group"),
+        (OWN, "embed", 'real = batch["attention_mask"]', 'real = (batch["input_ids"] != 0)'),
+        (OWN, "LoRALinear", "        return layer", "        self.up.data.zero_()\n        return layer"),
+        (OWN, "LoRALinear", "copy_(self.base.weight +", "copy_(vars(self).setdefault('kept', self.base.weight.clone()) +"),
+        (OWN, "bootstrap_interval", "return float(low),", "return max(float(low), 0.0),"),
+        (OWN, "calibration_error", "(confidence), bins)", "(confidence), min(bins, len(labels) // 2))"),
+        (OWN, "model_card", 'f"{key}: {facts[key]}"', 'f"{key}:{facts[key]}"'),
+        (OWN, "model_card", 'f"{key}: {facts[key]}"', 'f"{key}: {facts[key]}".lower()'),
+        (OWN, "model_card", "{facts['accuracy']:.3f}", "{int(facts['accuracy'] * 1000) / 1000:.3f}"),
+        (OWN, "model_card", "{facts['training_texts']}", "{facts['training_texts']:,}"),
     ],
 )  # fmt: skip
 def test_an_edge_that_is_got_wrong_loses_points_at_every_seed(labs, lab, name, old, new):
