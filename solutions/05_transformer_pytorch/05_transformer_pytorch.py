@@ -195,7 +195,7 @@ def layer_norm(
 # </details>
 # <details><summary>Hint 2: nearly right, a little too small</summary>
 #
-# PyTorch's `var` divides by $d - 1$ unless you tell it otherwise: look for `correction` in its documentation.
+# By default, PyTorch's `var` divides by $d - 1$. Look for `correction` in its documentation.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_layer_norm", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -244,8 +244,8 @@ class FeedForward(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: how does a linear layer know its sizes?</summary>
 #
-# `nn.Linear(inputs, outputs)`: how many numbers come in for each word, and how many go out. The first layer goes from the narrow width to
-# the wide one. And the second? Each has its own $W$ and $b$ inside: there is no matrix for you to write.
+# `nn.Linear(inputs, outputs)` takes two sizes: how many numbers come in for each word, and how many go out. The first layer goes from the narrow width to
+# the wide one. And the second? Each layer contains its own $W$ and $b$, so you do not have to make any matrix.
 # </details>
 # <details><summary>Hint 2: how do I take max(0, ...) of a whole tensor?</summary>
 #
@@ -533,7 +533,7 @@ class Encoder(nn.Module):
 # </details>
 # <details><summary>Hint 2: I get "The size of tensor a (7) must match the size of tensor b (11)"</summary>
 #
-# The table of positions has `max_len` rows, a sentence has fewer words. Take the first rows only: as many as there are words. Which axis of
+# The table of positions has `max_len` rows, but a sentence has fewer words. Take only as many rows as there are words, from the start. Which axis of
 # `source_ids` counts them?
 # </details>
 
@@ -651,8 +651,8 @@ class DecoderLayer(nn.Module):
 # </details>
 # <details><summary>Hint 3: post-norm is right, pre-norm is not</summary>
 #
-# Go through the three sub-layers, and ask of each: what goes in (a copy of `x`, normalised by the norm with the same number), and what is the
-# result added to (`x` as it was)? The memory is left alone.
+# For each of the three sub-layers, ask two questions. What goes in? (A copy of `x`, normalised by the norm with the same number.) What is the
+# result added to? (`x` as it was.) The memory is not normalised here.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -788,8 +788,8 @@ def make_masks(
 # </details>
 # <details><summary>Hint 2: which words of the target may be seen?</summary>
 #
-# Two conditions, and both must hold: the word is real (this depends on the sentence and on the column), and it is not later than the row (this is
-# the same for all sentences). Make a mask for each, look at both shapes, and let broadcasting combine them.
+# There are two conditions, and both must be true. The word is real: this depends on the sentence and on the column. The word is not later than the row: this is
+# the same for all sentences. Make a mask for each, look at both shapes, and let broadcasting combine them.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_make_masks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1014,7 +1014,7 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
 # </details>
 # <details><summary>Hint 3: my result has one column too many</summary>
 #
-# Something was added at the front, so something has to go: the last column. It is never an input, because no word follows it. Slices can count from the
+# You added a column at the front, so the last one has to go. It is never an input, because no word follows it. Slices can count from the
 # end.
 # </details>
 
@@ -1101,7 +1101,7 @@ def label_smoothed_loss(
 # %% [markdown]
 # <details><summary>Hint 1: wanted probabilities for all positions at once</summary>
 #
-# Start with a tensor full of the small share, then set the special entries: the padding's column, and the label's place in each row.
+# Start with a tensor that contains the small share everywhere. Then set the special entries: the padding's column, and the label's place in each row.
 # `tensor.scatter(-1, index, value)` writes a value at the places given by an index of shape (batch, tgt_len, 1). Or do without it: the sum
 # over all classes can be split into the label's term and the sum of all log-probabilities except two.
 # </details>
@@ -1310,12 +1310,11 @@ def greedy_decode(
 # %% [markdown]
 # <details><summary>Hint 1: every word is the first one</summary>
 #
-# The logits have a row for each word that you put in. The last row is about the next word; the first row is about what follows `<bos>`, at
-# every step.
+# The logits have a row for each word that you put in. The last row predicts the next word. The first row always predicts what follows `<bos>`.
 # </details>
 # <details><summary>Hint 2: a sentence goes on after its end</summary>
 #
-# `ended` has to remember: once True for a sentence, it stays True. Combine its old value with what has ended in this step; `torch.where` then
+# Once `ended` is True for a sentence, it stays True. Combine its old value with what has ended in this step. `torch.where` then
 # chooses between padding and the word.
 # </details>
 

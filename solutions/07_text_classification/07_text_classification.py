@@ -320,11 +320,11 @@ def bag_of_ngrams(texts: list[str], index: dict[str, int], n: int) -> np.ndarray
 # %% [markdown]
 # <details><summary>Hint 1: all groups of two in a list of words</summary>
 #
-# One begins at every word but the last. How many groups of `size` words are there in a list of `len(words)`? Slices give them.
+# A pair begins at every word except the last. How many groups of `size` words are there in a list of `len(words)`? You get them with slices.
 # </details>
 # <details><summary>Hint 2: an n-gram that is not in the index</summary>
 #
-# A new text may have words that nobody has seen. They have no column. A dictionary's `get` says so without an error; but careful: column 0 is a column.
+# A new text may contain words that are not in the index. They have no column. A dictionary's `get` tells you so without an error. But careful: 0 is a column, too.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_bag_of_ngrams", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -623,7 +623,7 @@ def bucketed_batches(
 # %% [markdown]
 # <details><summary>Hint 1: lists of different lengths</summary>
 #
-# `from_tensor_slices` wants a rectangle. `tf.data.Dataset.from_generator` takes a function that yields one pair after another, and an `output_signature` that says what they are: here
+# `from_tensor_slices` needs rows of equal length. `tf.data.Dataset.from_generator` takes a function that yields one pair after another, and an `output_signature` that says what they are: here
 # a vector of unknown length, `tf.TensorSpec((None,), tf.int32)`, and a number.
 # </details>
 # <details><summary>Hint 2: how many batch sizes?</summary>
@@ -846,7 +846,7 @@ class TransformerEncoder(keras.layers.Layer):
 # %% [markdown]
 # <details><summary>Hint 1: how is Keras's attention called?</summary>
 #
-# With the queries and then the values; keys are the values unless you say otherwise. In self-attention both are the same tensor. The mask is an argument by name.
+# Pass the queries first and then the values; by default, the keys are the values. In self-attention, both are the same tensor. Pass the mask by name.
 # </details>
 # <details><summary>Hint 2: the padding still matters</summary>
 #
@@ -909,7 +909,7 @@ def masked_mean(states, mask=None):
 # </details>
 # <details><summary>Hint 2: divided by what?</summary>
 #
-# By the number of real words of each sentence, which differs from sentence to sentence. If it is 0, the sum is 0, too; divide by something that is not 0.
+# Divide by the number of real words, which differs from sentence to sentence. If it is 0, the sum is 0, too. Then divide by something that is not 0.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_mean", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -994,7 +994,7 @@ def build_classifier(
 # </details>
 # <details><summary>Hint 2: the learning rate</summary>
 #
-# `"adam"` in quotes has a learning rate of its own. An optimizer as an object takes yours.
+# The string `"adam"` stands for Adam with its default learning rate. Create an optimizer object instead, and give it yours.
 # </details>
 # <details><summary>Hint 3: in training everything is dropped</summary>
 #
@@ -1106,7 +1106,7 @@ def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
 # %% [markdown]
 # <details><summary>Hint 1: not before its time</summary>
 #
-# Go through the epochs one after another and remember the best one so far. What comes after training has stopped must not count.
+# Go through the epochs one after another, and remember the best one so far. Epochs after the stop must not count.
 # </details>
 # <details><summary>Hint 2: compared with what?</summary>
 #
@@ -1451,7 +1451,7 @@ def calibration_error(
 # </details>
 # <details><summary>Hint 2: NaN</summary>
 #
-# The mean of an empty bin is not a number. It weighs nothing, so leave it out.
+# The mean of an empty bin is NaN. Its weight is 0, so leave the bin out.
 # </details>
 # <details><summary>Hint 3: nearly right</summary>
 #

@@ -250,7 +250,7 @@ def masked_loss(
 # </details>
 # <details><summary>Hint 3: NaN or infinity</summary>
 #
-# The logarithm of a softmax overflows where `log_softmax` does not. And if nothing counts, the number of places is 0.
+# If you take the logarithm of a softmax, it can overflow; `log_softmax` does not. And if nothing counts, you divide by a number of places that is 0.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -453,7 +453,7 @@ def perplexity(
 # %% [markdown]
 # <details><summary>Hint 1: the mean of what?</summary>
 #
-# Of all tokens, each counted once. A batch of 30 tokens has three times the weight of one of 10. Get the total of nats first.
+# The mean is taken over all tokens, each counted once. So a batch of 30 tokens counts three times as much as one of 10. First compute the total number of nats.
 # </details>
 # <details><summary>Hint 2: when to take the exponential</summary>
 #
@@ -950,7 +950,7 @@ def summary_features(
 # %% [markdown]
 # <details><summary>Hint 1: how long are they?</summary>
 #
-# Article, separator, summary and end together have one token more than the inputs. The end token is never an input, and the first token of
+# Together, article, separator, summary and end have one token more than the inputs. The end token is never an input. The first token of
 # the article is never a target.
 # </details>
 # <details><summary>Hint 2: the first word of the summary is never learned</summary>
@@ -1074,8 +1074,8 @@ def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, f
 # %% [markdown]
 # <details><summary>Hint 1: common words are not enough</summary>
 #
-# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0
-# stand for empty beginnings, and contain zeros.
+# The order counts, but the words do not have to be neighbours. The table has one row and one column more than there are words. Row 0 and column 0
+# stand for an empty beginning, so they contain zeros.
 # </details>
 # <details><summary>Hint 2: which one is divided by what?</summary>
 #
@@ -1154,7 +1154,7 @@ def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5) -> torch.
 # %% [markdown]
 # <details><summary>Hint: what is different from LayerNorm?</summary>
 #
-# Nothing is subtracted. Square, take the mean over the last axis (and keep the axis), add eps, take the root, divide. `torch.rsqrt` is one over the root.
+# RMSNorm subtracts nothing. Square, take the mean over the last axis (and keep the axis), add eps, take the root, divide. `torch.rsqrt` gives 1 divided by the root.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_rms_norm", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -1194,7 +1194,7 @@ def swiglu(
 # %% [markdown]
 # <details><summary>Hint: which of the two goes through the SiLU?</summary>
 #
-# Only the gate. SiLU of z is z times the sigmoid of z; PyTorch has it as `nn.functional.silu`, too. The product of gate and content is taken entry by entry.
+# Only the gate goes through the SiLU. SiLU(z) is z times the sigmoid of z; PyTorch calls it `nn.functional.silu`. Multiply gate and content entry by entry.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_swiglu", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -1255,7 +1255,7 @@ def grouped_query_attention(
 # </details>
 # <details><summary>Hint 2: the mask</summary>
 #
-# True means *may* attend: the others get −∞ before the softmax. The scores are divided by the root of the size of a head.
+# True means *may attend*. All other scores become −∞ before the softmax. Divide the scores by the root of the size of a head.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_grouped_query_attention", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1333,7 +1333,7 @@ def attend_with_cache(
 # </details>
 # <details><summary>Hint 2: one token at a time works, several do not</summary>
 #
-# For a single new token any mask that allows everything is right. Look at the table of ones and zeros above: its diagonal does not begin in the corner.
+# For a single new token, a mask that allows everything is right. For several, look at the table of ones and zeros above: its diagonal does not begin in the corner.
 # </details>
 # <details><summary>Hint 3: rotated twice</summary>
 #

@@ -186,7 +186,7 @@ def merge(word: tuple[bytes, ...], pair: tuple[bytes, bytes]) -> tuple[bytes, ..
 # %% [markdown]
 # <details><summary>Hint 1: why is a `for` loop over the places awkward?</summary>
 #
-# After a pair has been merged, you go on two places further, and otherwise one. A `while` loop with a place of its own can do both.
+# After a merge you move on by two places, and otherwise by one. A `while` loop with its own counter can do both.
 # </details>
 # <details><summary>Hint 2: a token is missing, or stands there twice</summary>
 #
@@ -289,8 +289,8 @@ def encode(text: str, merges: list[tuple[bytes, bytes]]) -> list[int]:
 # </details>
 # <details><summary>Hint 2: a token is not in the vocabulary, or the ids are wrong</summary>
 #
-# The ids of single bytes are not the bytes' values: GPT-2 puts those that print first. Look each token up in the list that `vocabulary_of` gives, single bytes and merged ones
-# alike.
+# The id of a single byte is not the byte's value, because GPT-2 puts printable bytes first. Look up every token, single or merged, in the list that `vocabulary_of`
+# gives.
 # </details>
 # <details><summary>Hint 3: merges reach over the end of a word</summary>
 #
@@ -504,11 +504,11 @@ def teacher_forcing_batch(
 # %% [markdown]
 # <details><summary>Hint 1: where do I begin?</summary>
 #
-# With arrays of the right shape that are full of `pad_id`, or of False. Then write each row into its place, from the left.
+# Start with arrays of the right shape that contain only `pad_id`, or only False. Then write each row into its place, from the left.
 # </details>
 # <details><summary>Hint 2: `decoder_ids` has one place too many</summary>
 #
-# In front comes `pad_id`, so at the end one id drops out: after the end nothing is read.
+# `pad_id` comes in at the front, so the last id has to go. The decoder reads nothing after the end.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_teacher_forcing_batch", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -553,7 +553,7 @@ def mixture(
 # %% [markdown]
 # <details><summary>Hint 1: in which order?</summary>
 #
-# First the limit, because it is a number of examples. Then the root. At last divide by the sum.
+# First apply the limit, because it is a number of examples. Then take the root. Finally, divide by the sum.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_mixture", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -804,7 +804,7 @@ def span_corruption(
 # %% [markdown]
 # <details><summary>Hint 1: which pieces does the source have?</summary>
 #
-# What stands before the first span, a sentinel, what stands between the first and the second span, the next sentinel, and so on. What comes after the last one?
+# It has the text before the first span, a sentinel, the text between the first and the second span, the next sentinel, and so on. What comes after the last sentinel?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_span_corruption", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -911,7 +911,7 @@ def select_pairs(
 # %% [markdown]
 # <details><summary>Hint 1: in which order?</summary>
 #
-# The test comes first: what is in it decides what training has to leave out. Could you know that while you go through the pairs for the first time?
+# Build the test first, because it decides what training has to leave out. Can you know that while you go through the pairs for the first time?
 # </details>
 # <details><summary>Hint 2: names that look alike</summary>
 #
@@ -975,11 +975,11 @@ def rouge_n(
 # %% [markdown]
 # <details><summary>Hint 1: how many runs does a text have?</summary>
 #
-# Write down those of a text of three words, for n = 1, 2 and 3. And for n = 4?
+# Write down the runs of a text of three words, for n = 1, 2 and 3. And for n = 4?
 # </details>
 # <details><summary>Hint 2: a run that is there several times</summary>
 #
-# Count how often each run is in each of the two texts. The smaller of the two numbers is what they share.
+# Count how often each run occurs in each of the two texts. The smaller of the two numbers is what they share.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_rouge_n", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
