@@ -1263,8 +1263,8 @@ measured("question_answering_pytorch.threshold")
 # ### Find the missing control
 #
 # The claim: the threshold helps, so a small margin tells the reader when it does not know. Somebody objects: *perhaps any reader gains that says
-# nothing so often, no matter when, because many questions have no answer.* Which of these four controls answers the objection? All of them are about
-# the development part, because the test part is for the result alone. The threshold was chosen on these questions, so its own row is a little too good.
+# nothing so often, no matter when, because many questions have no answer.* Which of these four controls answers the objection? (The
+# threshold was chosen on these questions, so its row is a little too good.)
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.widgets.controls import find_the_control
