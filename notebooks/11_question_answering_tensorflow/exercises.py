@@ -171,6 +171,10 @@ answer_token_spans = Exercise(
             _token_spans([(0, 2, 7, 19), (3, 6, 0, 12), (7, 9, 0, 12)], to_the_end=True),
         ),
         Case(
+            "a full stop stands right behind the answer, and is not part of it",
+            _token_spans([(7, 9, 2, 19), (8, 9, 6, 19)]),
+        ),
+        Case(
             "answers that begin and end within a word; int64 numbers",
             _token_spans(_PLACES["three windows with answers of 1 to 3 words"], inner=True, dtype="int64"),
         ),
