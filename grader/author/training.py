@@ -34,6 +34,7 @@ _NO_PART_IN_TRAINING = tuple(
         "plots/",
         "widgets/",
         "display.py",
+        "environment.py",
         "labs.py",
         "progress.py",
         "quiz.py",
