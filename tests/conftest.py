@@ -84,6 +84,7 @@ _LONGEST = (
     "test_faults.py",
     "test_browser.py",
     "test_site.py",
+    "test_lite.py",
     "test_why_attention.py",
     "test_ready_made.py",
     "test_transformer_tensorflow.py",

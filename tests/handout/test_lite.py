@@ -188,7 +188,7 @@ def visit(built) -> Iterator[tuple[Page, str, list[str]]]:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         context.on("request", lambda request: asked.append(request.url))
         page = context.new_page()
-        page.set_default_timeout(300_000)
+        page.set_default_timeout(600_000)
         yield page, f"http://127.0.0.1:{server.server_port}", asked
         browser.close()
     server.shutdown()
