@@ -55,9 +55,9 @@ NOTE = """\
   `.venv/bin/python -m course_utils progress progress.json` adds it to yours.
 - If a cell never ends, *Kernel*, *Interrupt* does not help here. Press *Kernel*, *Restart Kernel*, then run the cells again from the top. (The limit of time that checks
   have elsewhere needs a clock that WebAssembly lacks.)
-- There is no PyTorch here. Where the lab uses it, a sentence stands in the place of the cell."""
+- There is no PyTorch, SciPy or scikit-learn here. Where the lab uses one of them, a sentence stands in the place of the cell."""
 _INSTEAD = """\
-**Not in the browser:** this cell uses PyTorch or what came of it. In the course on your own computer it runs. Go on with the next one.
+**Not in the browser:** this cell uses PyTorch, SciPy or scikit-learn, or what came of them. In the course on your own computer it runs. Go on with the next one.
 
 <details><summary>The cell</summary>
 
@@ -66,8 +66,8 @@ _INSTEAD = """\
 ```
 
 </details>"""
-_NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "course_utils.models")
-"""What only runs with packages that Pyodide lacks."""
+_NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "scipy", "sklearn", "course_utils.models")
+"""What only runs with packages that Pyodide lacks, or that would take a reader longer to load than the labs are worth."""
 _INSTALL = """\
 %pip install -q transformer-labs
 import os

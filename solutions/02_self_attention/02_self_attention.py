@@ -1572,7 +1572,8 @@ def places(count: int) -> np.ndarray:
 def vowels_found(rng: np.random.Generator) -> list[float]:
     """For one word of eight vowels: the share of her pieces whose vowel is found."""
     word = rng.choice(list(VOWELS), 8)
-    his, hers = (np.repeat(np.arange(8), rng.integers(2, 12, 8)) for _ in range(2))
+    his, hers = (np.repeat(np.arange(8), rng.integers(2, 12, 8, dtype=np.intp))
+                 for _ in range(2))
     key, query = pieces_of(word[his], MAN, rng), pieces_of(word[hers], WOMAN, rng)
     where = places(len(hers)), places(len(his))
     both = np.hstack([query, where[0]]), np.hstack([key, where[1]])
