@@ -248,6 +248,18 @@ def scroll_to(page, grade_id: str) -> None:
     raise AssertionError(f"no cell with {grade_id}")
 
 
+def saved(page, address: str, path: str) -> dict:
+    """Saves the notebook that is open and reads it from the server."""
+    page.keyboard.press("Control+s")
+    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
+    for _ in range(20):  # while another save is being written, the server has only half a file
+        answer = page.request.get(f"{address}/api/contents/{path}")
+        if answer.ok:
+            return answer.json()["content"]
+        page.wait_for_timeout(500)
+    raise AssertionError(answer.text())
+
+
 def end_kernels(page, address: str) -> None:
     token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "_xsrf")
     for session in page.request.get(f"{address}/api/sessions").json():
@@ -317,9 +329,7 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
         scroll_to(page, f'check("self_attention.{exercise}")')
         page.get_by_text(re.compile(rf"{exercise}: all \d+ checks passed\.")).first.wait_for()
         keep_picture(page, f"solved_{exercise}")
-    page.keyboard.press("Control+s")
-    path = urllib.request.urlopen(f"{jupyterlab}/api/contents/02_self_attention/solved.ipynb")
-    for cell in json.load(path)["content"]["cells"]:
+    for cell in saved(page, jupyterlab, "02_self_attention/solved.ipynb")["cells"]:
         for output in cell.get("outputs", []):
             assert output["output_type"] != "error", output
             assert output.get("name") != "stderr", output
