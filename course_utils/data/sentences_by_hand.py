@@ -15,7 +15,7 @@ from pathlib import Path
 from course_utils.data.entities import Entity
 
 ASKED = Path(__file__).with_name("sentences_asked.json")
-"""What SmolLM2 wrote about the test half: solutions/09_named_entity_recognition/ask_language_model.py."""
+"""What SmolLM2 wrote about the test half; docs/data-entities.md says how it was asked."""
 
 KINDS = ("news", "encyclopaedia", "letter")
 LABELS = ("person", "place", "organisation", "date")

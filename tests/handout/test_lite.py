@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import json
@@ -20,7 +21,7 @@ import nbformat
 import pytest
 from classroom import START
 from nbformat.v4 import new_code_cell
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, TimeoutError, sync_playwright
 from project import ROOT
 from test_browser import CHROMIUM, FLAGS, keep_picture, scroll_to
 
@@ -112,7 +113,9 @@ for number, source in enumerate(json.load(open("cells.json"))):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", lite.LABS)
-def test_the_solved_lab_for_the_browser_runs_where_nothing_can_be_imported_that_pyodide_lacks(labs, tmp_path, name):
+def test_the_solved_lab_for_the_browser_runs_where_nothing_can_be_imported_that_pyodide_lacks(
+    labs, tmp_path, name
+):
     lab = labs[name]
     shutil.copytree(lab.release_folder, tmp_path / name)
     cells = [each for each in lite.without_torch(solved(lab).cells) if each.cell_type == "code"]
@@ -233,6 +236,22 @@ def run_all(page: Page) -> None:
     page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
 
 
+def go_to(page: Page, sign: str) -> None:
+    """Scrolls to the first cell with this in it, wherever the page is."""
+    page.locator(".jp-WindowedPanel-outer").evaluate("element => element.scrollTo(0, 0)")
+    scroll_to(page, sign)
+
+
+def see(page: Page, sign: str, wanted: Locator) -> None:
+    """Waits for what stands near the cell with this in it. JupyterLab moves to cells that run, and draws only what is near: it is looked for again."""
+    for _ in range(60):
+        go_to(page, sign)
+        with contextlib.suppress(TimeoutError):
+            wanted.first.wait_for(timeout=10_000)
+            return
+    raise AssertionError(f"nothing of what was expected near {sign}")
+
+
 def rewrite(page: Page, sign: str, text: str) -> None:
     """Types another text into the cell that has this in it, and runs it."""
     page.locator(".jp-CodeCell", has_text=sign).first.locator(".cm-content").click()
@@ -252,20 +271,18 @@ def test_the_first_exercise_is_solved_in_the_browser_and_a_mistake_named_on_the_
     page.get_by_role("heading", name="Lab 00: start here").wait_for()
     run_all(page)
     check = 'check("start_here.softmax")'
-    scroll_to(page, check)
-    page.get_by_text(
-        "part of it is not written yet. Replace the lines marked YOUR CODE HERE"
-    ).first.wait_for()
+    unwritten = "part of it is not written yet. Replace the lines marked YOUR CODE HERE"
+    see(page, check, page.get_by_text(unwritten))
     mistake = next(each for each in lab.misconceptions["start_here.softmax"] if each.name == "axis_ignored")
     for text, said in (
         (mistake.source, mistake.title),
         (lab.solution_texts["softmax"], re.compile(r"softmax: all \d+ checks passed\.")),
     ):
-        scroll_to(page, "def softmax(")
+        go_to(page, "def softmax(")
         rewrite(page, "def softmax(", text)
-        scroll_to(page, check)
+        go_to(page, check)
         rewrite(page, check, f"from course_utils import check\n\n{check}")
-        page.get_by_text(said).first.wait_for()
+        see(page, check, page.get_by_text(said))
     keep_picture(page, "solved_in_the_browser")
     assert nobody_else(address, asked)
 
@@ -284,13 +301,9 @@ def test_the_solved_lab_runs_in_the_browser(visit, built, labs, its_turn, name):
     page.goto(f"{address}/{lite.address(lab)}")
     page.locator(".jp-Notebook").wait_for()
     run_all(page)
-    scroll_to(page, "portfolio.button()")
-    page.get_by_role(
-        "button", name="Make a package of my code"
-    ).wait_for()  # the last cell: no earlier one has failed
-    page.locator(".jp-WindowedPanel-outer").evaluate("element => element.scrollTo(0, 0)")
+    last = page.get_by_role("button", name="Make a package of my code")
+    see(page, "portfolio.button()", last)  # so no earlier cell has failed
     for exercise in filter(None, map(checked_exercise, notebook.cells)):
-        scroll_to(page, f'check("{exercise}")')
-        short = exercise.partition(".")[2]
-        page.get_by_text(re.compile(rf"\b{short}: all \d+ checks passed\.")).first.wait_for()
+        passed = re.compile(rf"\b{exercise.partition('.')[2]}: all \d+ checks passed\.")
+        see(page, f'check("{exercise}")', page.get_by_text(passed))
     assert nobody_else(address, asked)
