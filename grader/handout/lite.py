@@ -172,7 +172,7 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
 
 
 def for_the_browser(lab: Lab, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A lab's notebook with two cells in front, which its browser's Python needs, and without PyTorch."""
+    """A lab's notebook with two cells in front, which its browser's Python needs, and without what that lacks."""
     notebook.cells = [*without_torch(notebook.cells)]
     notebook.cells[1:1] = [
         new_markdown_cell(NOTE.format(lab=lab.name), id="in-the-browser"),
@@ -187,9 +187,9 @@ def for_the_browser(lab: Lab, notebook: nbformat.NotebookNode) -> nbformat.Noteb
 
 
 def without_torch(cells: Iterable[nbformat.NotebookNode]) -> Iterator[nbformat.NotebookNode]:
-    """The cells that run without PyTorch, and for each other one a sentence, tagged ``needs-torch``, that has its code folded.
+    """The cells that run without PyTorch, SciPy and scikit-learn, and for each other one a sentence, tagged ``needs-torch``, that has its code folded.
 
-    A cell needs PyTorch if it imports it, uses a name that only such cells define, or checks such an exercise. Imports that need none are kept, for
+    A cell needs one of them if it imports it, uses a name that only such cells define, or checks such an exercise. Imports that need none are kept, for
     the cells that follow.
     """
     lost: set[str] = set()

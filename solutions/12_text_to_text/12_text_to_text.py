@@ -1181,7 +1181,7 @@ measured("text_to_text.models", shown=better.low <= 0)
 #
 # $$\mathrm{score}(Y) = \frac{\log P(Y)}{lp(Y)}, \qquad lp(Y) = \frac{(5 + |Y|)^\alpha}{(5 + 1)^\alpha}$$
 #
-# The 5 keeps the penalty mild for short texts, where lab 05's power of the length is not. Here are two hypotheses about one function:
+# The 5 keeps the penalty mild for short texts. Lab 05 divides by a power of the length itself, which grows faster there. Here are two hypotheses about one function:
 #
 # | | tokens | sum | score, α = 0.6 | score, α = 1 |
 # |---|---|---|---|---|
