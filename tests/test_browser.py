@@ -249,15 +249,27 @@ def scroll_to(page, grade_id: str) -> None:
 
 
 def saved(page, address: str, path: str) -> dict:
-    """Saves the notebook that is open and reads it from the server."""
-    page.keyboard.press("Control+s")
-    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
-    for _ in range(20):  # while another save is being written, the server has only half a file
+    """Saves the open notebook when all of it has run, and returns what the server has: all of that, too."""
+    for _ in range(150):  # idle is a kernel between two cells, too, and half a file one that is being written
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(2000)
         answer = page.request.get(f"{address}/api/contents/{path}")
-        if answer.ok:
-            return answer.json()["content"]
-        page.wait_for_timeout(500)
+        if answer.ok and is_whole(notebook := answer.json()["content"]):
+            return notebook
     raise AssertionError(answer.text())
+
+
+def is_whole(notebook: dict) -> bool:
+    """Whether every cell has run and every widget that is shown has its state in the file."""
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and cell["source"].strip()]
+    views = [
+        output["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+        for cell in cells
+        for output in cell["outputs"]
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    ]
+    states = notebook["metadata"].get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
+    return all(cell["execution_count"] for cell in cells) and set(views) <= set(states.get("state", {}))
 
 
 def end_kernels(page, address: str) -> None:
@@ -339,8 +351,6 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     keep_picture(page, "word_picker")
     scroll_to(page, "quiz(")
     keep_picture(page, "quiz")
-    page.keyboard.press("Control+s")
-    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
     picked = page.locator(".tl-widget", has_text="attends to").get_by_role("radio", name="visite")
@@ -432,8 +442,7 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     picture.focus()
     page.keyboard.press("Escape")  # back to the notebook
     assert page.evaluate("document.activeElement.classList.contains('jp-Cell')")
-    page.keyboard.press("Control+s")
-    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
+    saved(page, jupyterlab, "stepper.ipynb")
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "stepper.ipynb")  # what was saved is drawn, though nothing has run
     page.locator(".tl-widget").get_by_role("radio", name="all words at once").click()
