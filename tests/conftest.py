@@ -75,22 +75,26 @@ def its_turn(request) -> Callable[[int, int], None]:
 # ---------------------------------------------------------------------------------- what runs when
 
 _LONGEST = (
+    "test_notebooks.py",
+    "test_browser.py",
     "test_grading_end_to_end.py",
     "test_attacks.py",
     "test_jupyterhub.py",
-    "test_notebooks.py",
-    "test_all_builds.py",
-    "test_grades_stay.py",
     "test_faults.py",
-    "test_browser.py",
     "test_site.py",
+    "test_all_builds.py",
+    "test_mutate.py",
+    "test_resume.py",
+    "test_continue_here.py",
     "test_lite.py",
+    "test_elsewhere.py",
+    "test_own_data.py",
     "test_why_attention.py",
-    "test_ready_made.py",
-    "test_transformer_tensorflow.py",
-    "test_question_answering_twins.py",
-    "test_bypass.py",
-    "test_collect.py",
+    "test_export.py",
+    "test_sandbox.py",
+    "test_learners.py",
+    "test_grades_stay.py",
+    "test_cluster.py",
 )
 """Files that take minutes, the longest first. A process runs whole files, so one that begins late would leave the others waiting."""
 

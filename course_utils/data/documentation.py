@@ -7,12 +7,17 @@ scripts/collect_documentation.py wrote it; docs/data-documentation.md says what 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(__file__).with_name("documentation.json")
+
+ASKED = Path(__file__).with_name("documentation_asked.json")
+"""What two pretrained models said about lab 07's validation texts; docs/data-documentation.md says how they were asked."""
 
 _WORD = re.compile(r"_{3,}|\w+(?:'\w+)?")
 
@@ -41,6 +46,36 @@ def load_documentation(first_part: bool = False) -> tuple[Documented, ...]:
         for module, texts in data[part][library].items()
         for text in texts
     )
+
+
+class Asked(NamedTuple):
+    """The libraries that a pretrained model named, in the order of the texts, its seconds, and its number of weights."""
+
+    said: list[str]
+    seconds: float
+    weights: int
+
+
+def load_asked(texts: Sequence[str]) -> dict[str, Asked]:
+    """Model -> what it said about lab 07's validation texts, and what that took.
+
+    Args:
+        texts: these texts.
+
+    Raises:
+        ValueError: the models were asked about other texts.
+    """
+    kept = json.loads(ASKED.read_text("utf-8"))
+    if kept["about"] != (found := fingerprint(texts)):
+        raise ValueError(
+            f"The pretrained models were asked about other texts ({kept['about']}, not {found})."
+        )
+    return {name: Asked(**answers) for name, answers in kept["models"].items()}
+
+
+def fingerprint(texts: Sequence[str]) -> str:
+    """The first twelve digits of the texts' SHA-256."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
 def plain_words(text: str) -> str:

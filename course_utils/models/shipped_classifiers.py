@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "weights"
 RUNS = FOLDER / "classifiers.json"
+SEEDS = FOLDER / "classifier_seeds.json"
 FILES = {
     "which library, bidirectional LSTM": "classifier_library_lstm.weights.h5",
     "which library, encoder, no positions": "classifier_library_bag.weights.h5",
@@ -27,6 +28,11 @@ FILES = {
     "is or are, encoder, no positions": "classifier_agreement_bag.weights.h5",
     "is or are, encoder, positions": "classifier_agreement_encoder.weights.h5",
 }  # whole names: a bundle is made by them
+
+
+def load_seeds() -> dict[str, list[float]]:
+    """ "task, model" -> its accuracies on validation after trainings with the seeds 0, 1 and 2, measured by ``train_weights.py --seeds``."""
+    return json.loads(SEEDS.read_text("utf-8"))
 
 
 def save_classifier(

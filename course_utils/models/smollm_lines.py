@@ -1,4 +1,4 @@
-"""What SmolLM2 writes on the next line, for scripts that ask it about many texts and keep its answers."""
+"""What SmolLM2 writes on the next line, or thinks of some answers, for scripts that ask it about many texts and keep its answers."""
 
 from __future__ import annotations
 
@@ -44,6 +44,43 @@ def lines_after(
         found += [_first_line(tokenizer, row) for row in said]
         print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
     return found
+
+
+@torch.no_grad()
+def shares_after(
+    model: Any, tokenizer: Any, prefix: str, texts: list[str], suffix: str, answers: list[str]
+) -> torch.Tensor:
+    """The logarithm of the probability of each answer, and the end of its line, behind ``prefix + text + suffix``, (texts, answers).
+
+    The prefix is read once for all texts, and each text once for all answers.
+
+    Args:
+        model: of :func:`smollm.library_model`.
+    """
+    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
+    endings = [torch.tensor(tokenizer.encode(f" {answer}\n").ids) for answer in answers]
+    found = []
+    for place in range(0, len(texts), AT_ONCE):
+        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
+        ids, mask, positions, past = behind(read, rows)
+        first = model(
+            ids, attention_mask=mask, position_ids=positions, past_key_values=past, logits_to_keep=1
+        ).logits.log_softmax(dim=-1)
+        shares = []
+        for ending in endings:
+            width = len(ending)
+            logits = model(
+                ending.expand(len(rows), -1),
+                attention_mask=torch.cat([mask, torch.ones(len(rows), width, dtype=torch.long)], dim=1),
+                position_ids=positions[:, -1:] + 1 + torch.arange(width),
+                past_key_values=past,
+            ).logits.log_softmax(dim=-1)
+            past.crop(-width)
+            each = torch.cat([first, logits[:, :-1]], dim=1)
+            shares.append(each[:, torch.arange(width), ending].sum(dim=1))
+        found.append(torch.stack(shares, dim=1))
+        print(f"{time.process_time():5.0f} s of CPU: {answers[int(found[-1][-1].argmax())]}", flush=True)
+    return torch.cat(found)
 
 
 def behind(read: Any, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any]:

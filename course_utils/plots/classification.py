@@ -19,12 +19,12 @@ def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str,
     """A panel for each task, a bar for each model, and a line where the trivial baseline is.
 
     Args:
-        table: task -> model -> accuracy (0 to 1).
+        table: task -> model -> accuracy on validation (0 to 1).
         chance: task -> the accuracy of always giving the most frequent class.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.5, 3.4), layout="constrained")
+    figure = Figure(figsize=(9.5, 1 + 0.33 * max(map(len, table.values()))), layout="constrained")
     panels = figure.subplots(1, len(table), squeeze=False)[0]
     for axes, (task, scores), colour in zip(panels, table.items(), _COLOURS, strict=False):
         names = list(scores)[::-1]
@@ -33,7 +33,7 @@ def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str,
         for place, value in enumerate(values):
             axes.text(value + 0.01, place, f"{value:.2f}", va="center")
         axes.axvline(chance[task], color="#000000", linestyle="--", linewidth=1)
-        axes.set(title=task, xlim=(0, 1.12), xlabel="accuracy on the test")
+        axes.set(title=task, xlim=(0, 1.12), xlabel="accuracy on validation")
         axes.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -23,9 +23,15 @@ MERGES = 1_244
 
 
 def train(
-    writer: Writer, tasks: dict[str, list[Example]], shares: dict[str, float], steps: int, seed: int
+    writer: Writer,
+    tasks: dict[str, list[Example]],
+    shares: dict[str, float],
+    steps: int,
+    seed: int,
+    batch: int = BATCH,
+    warmup: int = WARMUP,
 ) -> None:
-    """AdamW; the learning rate rises for 200 steps and then falls to 0. A batch has examples of one task, so that short ones
+    """AdamW; the learning rate rises for ``warmup`` steps and then falls to 0. A batch has examples of one task, so that short ones
     are not padded to the length of articles; which task is drawn by its share."""
     chance = random.Random(seed)
     optimizer = torch.optim.AdamW(writer.model.parameters(), weight_decay=0.01, betas=(0.9, 0.98))
@@ -34,11 +40,11 @@ def train(
     began, losses = time.perf_counter(), []
     for number in range(1, steps + 1):
         (name,) = chance.choices(list(shares), shares.values())
-        chosen = chance.sample(tasks[name], BATCH)
+        chosen = chance.sample(tasks[name], batch)
         sources = writer.padded([writer.tokens.encode(one.source) for one in chosen])
         labels = writer.padded([[*writer.tokens.encode(one.target), writer.end_id] for one in chosen])
-        given = torch.cat([torch.full((BATCH, 1), writer.pad_id), labels[:, :-1]], 1)
-        rate = RATE * min(number / WARMUP, (steps - number + 1) / (steps - WARMUP))
+        given = torch.cat([torch.full((batch, 1), writer.pad_id), labels[:, :-1]], 1)
+        rate = RATE * min(number / warmup, (steps - number + 1) / (steps - warmup))
         for group in optimizer.param_groups:
             group["lr"] = rate
         loss = loss_of(writer.model(sources, given).flatten(0, 1), labels.flatten())

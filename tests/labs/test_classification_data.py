@@ -7,12 +7,13 @@ import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from course_utils.data.agreement import NOUNS, PREPOSITIONS, RELATIVES, Unfinished, make_unfinished
-from course_utils.data.documentation import FILE, load_documentation, plain_words
+from course_utils.data.documentation import FILE, load_asked, load_documentation, plain_words
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,6 +90,20 @@ def test_the_first_sentence_is_taken_in_plain_words(docstring, sentence):
 
 def test_plain_words_have_no_marks_and_no_capitals():
     assert plain_words("Don't use ___.sum() (yet)!") == "don't use ___ sum yet"
+
+
+def test_kept_answers_are_about_the_lab_s_validation_texts_and_about_no_others(labs):
+    lab = labs["07_text_classification"]
+    names = {**lab.reference, "NamedTuple": NamedTuple, "np": np, "plain_words": plain_words}
+    names |= {"documented": load_documentation(), "unfinished": make_unfinished(100, seed=0)}
+    for text in ("def parted(", "TASKS = {"):
+        (cell,) = (cell for cell in lab.source().cells if text in cell.source and cell.cell_type == "code")
+        exec(cell.source, names)
+    texts = names["library"].texts["validation"]
+    for name, asked in load_asked(texts).items():
+        assert len(asked.said) == len(texts) and set(asked.said) <= set(names["libraries"]), name
+    with pytest.raises(ValueError, match="about other texts"):
+        load_asked(texts[::-1])
 
 
 # ---------------------------------------------------------------------------------- agreement

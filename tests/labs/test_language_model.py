@@ -16,6 +16,7 @@ from course_utils.data.language_names import LANGUAGES, LONGEST, MOST, load_lang
 from course_utils.data.news import EVENTS, THINGS, News, make_news, words
 from course_utils.models import smollm
 from course_utils.models.rotary import rotate
+from course_utils.models.smollm_lines import AT_ONCE, shares_after
 from course_utils.plots import language
 
 NAME = "08_language_model_and_summarizer"
@@ -307,15 +308,44 @@ def learners_model(labs):
     return namespace["LanguageModel"](smollm.load_sizes(), dict(smollm.read_weights()))
 
 
+@pytest.fixture(scope="module")
+def library():
+    """SmolLM2 as the library has it."""
+    return smollm.library_model(dict(smollm.read_weights()))
+
+
+@installed
+@pytest.mark.slow
+def test_shares_behind_a_prefix_are_those_of_reading_everything_in_one_go(library):
+    import torch
+
+    tokenizer = smollm.load_tokenizer()
+    prefix, suffix = "Which one?\n\nSentence:", "\nLibrary:"
+    texts = ["one", "a longer one about arrays"] + ["again"] * AT_ONCE
+    answers = ["numpy", "scikit-learn"]
+    found = shares_after(library, tokenizer, prefix, texts, suffix, answers)
+    assert found.shape == (len(texts), 2)
+    for row, column in ((0, 0), (1, 1), (len(texts) - 1, 0)):
+        parts = [
+            tokenizer.encode(part).ids for part in (prefix, texts[row] + suffix, f" {answers[column]}\n")
+        ]
+        ids = torch.tensor([[token for part in parts for token in part]])
+        with torch.no_grad():
+            shares = library(ids).logits[0].log_softmax(dim=-1)
+        length = len(parts[2])
+        direct = shares[-length - 1 : -1].gather(1, ids[0, -length:, None]).sum()
+        assert found[row, column] == pytest.approx(float(direct), abs=1e-3)
+
+
 @installed
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["The train left the station on time, and nobody", smollm.chat("What is the capital of France?")]
 )
-def test_the_learners_code_gives_the_librarys_logits_and_its_64_tokens(learners_model, text):
+def test_the_learners_code_gives_the_librarys_logits_and_its_64_tokens(learners_model, library, text):
     import torch
 
-    tokenizer, library = smollm.load_tokenizer(), smollm.library_model(learners_model.weights)
+    tokenizer = smollm.load_tokenizer()
     ids = torch.tensor([tokenizer.encode(text).ids])
     with torch.no_grad():
         theirs = library(ids).logits

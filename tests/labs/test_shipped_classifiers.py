@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from course_utils.models import shipped_classifiers
-from course_utils.models.shipped_classifiers import FILES, FOLDER, RUNS, load_classifier, save_classifier
+from course_utils.models.shipped_classifiers import (
+    FILES,
+    FOLDER,
+    RUNS,
+    load_classifier,
+    load_seeds,
+    save_classifier,
+)
 
 LAB = "07_text_classification"
 
@@ -88,3 +95,9 @@ def test_what_is_saved_is_loaded_into_a_model_whose_parts_were_made_in_another_o
     )
     assert np.allclose(other(x), trained(x), atol=1e-2)
     assert path.parent == tmp_path
+
+
+def test_there_are_three_seeds_of_each_network_and_no_score_above_one():
+    seeds = load_seeds()
+    assert FILES.keys() - seeds.keys() == {"which library, after the last epoch"}
+    assert all(len(each) == 3 and all(0 < score <= 1 for score in each) for each in seeds.values())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import random
+import re
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 
 from course_utils.data.byte_pairs import (
     SINGLE,
@@ -19,6 +23,7 @@ from course_utils.data.byte_pairs import (
     unprinted,
     vocabulary_of,
 )
+from course_utils.data.pretraining import load_pretraining
 from course_utils.data.tasks import PREFIXES, load_tasks, unseen_pairings
 from course_utils.data.translation import translation_pairs
 from course_utils.models.text_to_text import TextToText, Writer
@@ -168,3 +173,34 @@ def test_weights_come_back_as_they_were_saved(tmp_path):
 def test_missing_weights_are_told_with_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="no weights at .*Copy the course's folder again"):
         Writer.shipped(tmp_path / "nothing")
+
+
+@pytest.fixture(scope="module")
+def pretraining():
+    """The script that pretrains on gap texts."""
+    folder = ROOT / "solutions" / NAME
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)  # it imports its neighbour
+        spec = importlib.util.spec_from_file_location("pretrain_gaps", folder / "pretrain_gaps.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+@given(st.lists(st.sampled_from(["a", "bc", "def"]), min_size=2, max_size=60), st.integers(0, 99))
+def test_a_text_with_gaps_and_its_target_give_the_text_back(pretraining, reference, words, seed):
+    text = " ".join(words)
+    one = pretraining.gap_text(text, reference["span_corruption"], random.Random(seed))
+    missing = dict(re.findall(r"([\x01-\x1f]) ([^\x01-\x1f]*)(?= [\x01-\x1f])", one.target))
+    filled = " ".join(missing.get(word, word).strip() for word in one.source.split(" "))
+    assert filled == text and missing and set(missing) < set(one.source)
+
+
+def test_three_ways_were_trained_with_three_seeds_on_two_tasks():
+    rows = load_pretraining()
+    assert {(one.task, one.way, one.seed) for one in rows} == set(
+        itertools.product(
+            ("headline", "translation"), ("pretrained", "not pretrained", "task only"), range(3)
+        )
+    )
+    assert len(rows) == 18 and all(0 <= one.right <= 300 and one.loss > 0 for one in rows)
