@@ -15,6 +15,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -35,6 +36,7 @@ from grader.people import canvas as module
 from grader.people.canvas import TOKEN, Canvas
 from grader.people.roster import Person
 from grader.reference.lab import Lab
+from grader.show import to_canvas
 
 COURSE, ASSIGNMENT = 12, 345
 PATH = f"/api/v1/courses/{COURSE}/assignments/{ASSIGNMENT}"
@@ -56,12 +58,16 @@ class FakeCanvas:
     """Its grades, and every request that it got.
 
     Attributes:
+        about: what else it says about the assignment.
+        groups: number of a group -> its members, who get one grade if the assignment says so.
         refuse: answers (status, headers, body) for the next requests, in the place of its own.
         lie: makes of every answer, given its place, another one. A body of several parts is sent as they come, without its length.
     """
 
     points: float
     kind: str = "points"
+    about: dict[str, Any] = field(default_factory=dict)
+    groups: dict[int, list[int]] = field(default_factory=dict)
     scores: dict[int, float | None] = field(default_factory=dict)
     excused: set[int] = field(default_factory=set)
     late: dict[int, float] = field(default_factory=dict)
@@ -100,11 +106,18 @@ class FakeCanvas:
                 "name": "Start",
                 "points_possible": self.points,
                 "grading_type": self.kind,
+                **self.about,
             }
             return 200, {}, json.dumps(what)
         if (method, parts.path) == ("GET", f"{PATH}/submissions"):
             return self._page(int(parse_qs(parts.query).get("page", ["1"])[0]))
+        if (method, parts.path) == ("GET", "/api/v1/group_categories/8/groups"):
+            return 200, {}, json.dumps([{"id": number, "name": "a group"} for number in self.groups])
+        if method == "GET" and (group := re.fullmatch("/api/v1/groups/([0-9]+)/users", parts.path)):
+            return 200, {}, json.dumps([{"id": number} for number in self.groups[int(group[1])]])
         if (method, parts.path) == ("POST", f"{PATH}/submissions/update_grades"):
+            if self.about.get("published") is False:
+                return 403, {}, '{"status": "unauthorized"}'
             self.sent.append(parse_qs(form))
             self.polls = 0
             return 200, {}, json.dumps({"id": 9, "workflow_state": "queued"})
@@ -137,11 +150,20 @@ class FakeCanvas:
                     self.excused.add(int(key.removeprefix("grade_data[").removesuffix("][excuse]")))
                     continue
                 number = int(key.removeprefix("grade_data[").removesuffix("][posted_grade]"))
-                if number not in self.deaf:
-                    self.scores[number] = float(value[0])
-                    self.excused.discard(number)
+                together = next((own for own in self.groups.values() if number in own), [number])
+                for member in together if self.about.get("group_category_id") else [number]:
+                    if member in self.scores and member not in self.deaf:
+                        self.scores[member] = self._meant(value[0])
+                        self.excused.discard(member)
             return 200, {}, json.dumps({"id": 9, "workflow_state": "completed"})
         return 404, {}, '{"errors": [{"message": "The specified resource does not exist."}]}'
+
+    def _meant(self, grade: str) -> float:
+        """Per cent are per cent. Every other number is the grade of the scheme that is called so, if there is one: here, the 5 is worth 30 %."""
+        if grade.endswith("%"):
+            return self.points * float(grade[:-1]) / 100
+        scheme = self.kind in ("letter_grade", "gpa_scale") and float(grade) == 5
+        return 0.3 * self.points if scheme else float(grade)
 
     def _page(self, page: int) -> Reply:
         """One student a page. Canvas's late policy takes half a point off ``score``, not off ``entered_score``."""
@@ -388,7 +410,7 @@ def test_who_is_late_is_marked_unless_canvas_would_take_points_off_once_more(
 
 
 def test_many_grades_are_sent_in_parts(there, lab, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", 1)
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
     assert export(there, "--send").exit_code == 0
     assert [len(form) for form in there.sent] == [1, 1]
 
@@ -440,10 +462,15 @@ def test_it_does_not_wait_for_a_year(there, naps, asked):
     ("refusal", "says"),
     [
         ((401, {}, "{}"), "does not accept the token"),
+        (
+            (401, {}, '{"status":"unauthorised","errors":[{"message":"user not authorised"}]}'),
+            "may not see or change",
+        ),
+        ((401, {}, '{"errors":[{"message":"Expired access token."}]}'), "does not accept the token"),
         ((403, {}, '{"status": "unauthorized"}'), "may not see or change"),
         ((404, {}, "{}"), "no such course or assignment"),
         ((302, {"Location": "http://127.0.0.1:1/login"}, ""), "status 302"),
-        ((500, {}, ""), "status 500"),
+        ((500, {}, ""), "fails with status 500. Run the same command again later"),
         ((200, {}, "<html>Log in</html>"), "does not answer as Canvas"),
         ((200, {}, "[]"), "does not answer as Canvas"),
     ],
@@ -610,7 +637,7 @@ def test_a_job_that_never_ends_is_given_up_after_five_minutes(there, naps):
 
 
 def test_if_it_fails_after_the_first_part_it_says_that_grades_may_be_there(there, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", 1)
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
     posts = itertools.count()
 
     def second_refused(place: str, reply: Reply) -> Reply:
@@ -618,9 +645,54 @@ def test_if_it_fails_after_the_first_part_it_says_that_grades_may_be_there(there
 
     there.lie = second_refused
     said = seen_as(export(there, "--send"))
-    assert (
-        "does not accept the token" in said and "Of these 2 grades, some or all may have been entered" in said
-    )
+    assert "does not accept the token" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_what_was_sent_before_canvas_failed_is_known_and_not_sent_twice(there, lab, monkeypatch, status):
+    """Also if the gradebook has another grade by then: it is still ours in Canvas."""
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
+
+    def second_fails(place: str, reply: Reply) -> Reply:
+        return (status, {}, "") if len(there.sent) > 1 else reply  # and everything after it
+
+    there.scores = {1: lab.points, 2: None, 3: None, 4: None}
+    there.lie = second_fails
+    said = seen_as(export(there, "--send", replace=False))
+    assert f"status {status}" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+    assert there.scores[3] == 0.0 and there.scores[2] is None
+    there.lie, there.sent = lambda place, reply: reply, []
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_statuses([Status("poe_3", START, Kind.EXCUSED, "", "ill")])
+    assert export(there, "--send", replace=False).exit_code == 0
+    assert there.sent == [
+        {"grade_data[3][excuse]": ["true"]},
+        {"grade_data[2][posted_grade]": [f"{lab.points:.2f}"]},
+    ]
+
+
+def test_what_an_answer_was_lost_of_is_looked_up(there, lab):
+    """Canvas enters the grades, and breaks down before it says so. They are noted as ours."""
+
+    def lost(place: str, reply: Reply) -> Reply:
+        return (500, {}, "") if place == "progress" and there.polls == 2 else reply
+
+    there.lie = lost
+    assert "Of these 2 grades, 2 are known to be in Canvas" in seen_as(export(there, "--send"))
+    with Gradebook.open(lab.course) as gradebook:
+        noted = gradebook.sent(lab, f"{there.url}{PATH.removeprefix('/api/v1')}")
+    assert {who: each.score for who, each in noted.items()} == dict.fromkeys(
+        ["doe_1", "roe_2"], lab.points
+    ) | {"poe_3": 0.0}
+
+
+def test_an_excuse_that_canvas_has_withdrawn_is_not_sent_back(there, lab):
+    place = f"{there.url}{PATH.removeprefix('/api/v1')}"
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_statuses([Status("roe_2", START, Kind.EXCUSED, "", "excused in Canvas")], place=place)
+    result = export(there, "--send")
+    assert "roe_2. Their excuse came from Canvas, which has it no longer" in " ".join(result.output.split())
+    assert there.excused == set() and there.scores[2] is None
 
 
 def test_cookies_are_not_kept(there):
@@ -706,7 +778,40 @@ def test_an_assignment_that_counts_otherwise_gets_nothing(there, lab):
     assert "100 points" in export(there, "--send").output
     there.points, there.kind = lab.points, "pass_fail"
     assert "not graded in points" in export(there, "--send").output
+    there.kind, there.about = "points", {"published": False}
+    assert "is not published, so it takes no grades" in export(there).output
     assert there.sent == []
+
+
+@pytest.mark.parametrize("kind", ["points", "percent", "letter_grade", "gpa_scale"])
+def test_a_score_is_no_grade_of_a_scheme_that_has_its_name(there, lab, kind):
+    there.kind = kind
+    assert export(there, "--send").exit_code == 0
+    assert there.scores == {1: lab.points, 2: lab.points, 3: 0.0, 4: None}
+    assert "0 grades differ" in export(there).output
+
+
+def test_points_that_are_the_same_but_for_rounding_are_the_same(there, lab):
+    there.points = lab.points + 1e-9
+    assert "2 grades differ" in export(there).output
+
+
+def test_where_grades_are_posted_by_hand_it_says_so(there):
+    there.about = {"post_manually": True}
+    note = "Learners see what is sent only when somebody posts it in Canvas"
+    assert note in " ".join(export(there, "--send").output.split())
+    assert note not in " ".join(export(there).output.split())  # nothing differs any more
+
+
+def test_a_grade_for_a_whole_group_is_sent_only_if_all_of_it_have_it(there, lab):
+    there.about = {"group_category_id": 8, "grade_group_students_individually": False}
+    there.groups = {50: [1, 2, 999], 51: [3, 4]}
+    result = export(there, "--send")  # 4 has no grade here, and 3 has 0
+    text = " ".join(result.output.split())
+    assert "poe_3. Canvas gives all of a group one grade" in text and "roe_2. Canvas gives" not in text
+    assert there.scores == {1: lab.points, 2: lab.points, 3: 1.0, 4: None}
+    there.about["grade_group_students_individually"] = True
+    assert export(there, "--send").exit_code == 0 and there.scores[3] == 0.0
 
 
 def test_a_failed_job_and_grades_that_do_not_arrive_are_reported(there):
