@@ -28,7 +28,7 @@ TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
 
 BATCH = 100
-"""So many grades are entered together."""
+"""Grades that are entered together, at most."""
 
 _TRIES = 6
 _PATIENCE = 300
@@ -241,7 +241,7 @@ class Canvas:
         ]
 
     def students(self) -> list[User]:
-        """Who is in the course as a student, without Canvas's test student and whoever has left."""
+        """Who is in the course as a student, without Canvas's test student and those who have left."""
         asked = "enrollment_type[]=student&include[]=enrollments&include[]=email"
         found: dict[str, User] = {}
         for each in self._list(f"{self._course}/users?per_page=100&{asked}", "people"):
