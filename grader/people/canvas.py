@@ -55,6 +55,7 @@ class Assignment:
         published: Canvas takes no grades for one that is not.
         hidden: learners see grades only when somebody posts them.
         groups: the set of groups of which each gets one grade; empty: everybody gets their own.
+        due: when everybody has to hand in who has no other date (UTC); None: Canvas does not say.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Assignment:
     published: bool = True
     hidden: bool = False
     groups: str = ""
+    due: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,10 @@ class _Answer:
     body: bytes
 
 
+class NotAllEntered(GraderError):
+    """Canvas has entered some grades and not others."""
+
+
 class Canvas:
     """A course in Canvas, and an assignment of it."""
 
@@ -158,7 +164,9 @@ class Canvas:
 
     def assignment(self) -> Assignment:
         """What Canvas says about the assignment."""
-        found = self._json(self._answer("GET", self._assignment), dict)
+        found = self._json(
+            self._answer("GET", f"{self._assignment}?override_assignment_dates=false"), dict
+        )  # else the due date would be that of whoever asks
         match found:
             case {"name": str(name), "grading_type": str(kind), "points_possible": points}:
                 together = not found.get("grade_group_students_individually")
@@ -170,6 +178,7 @@ class Canvas:
                     published=found.get("published") is not False,
                     hidden=found.get("post_manually") is True,
                     groups="" if groups is None else self._id(groups, "the set of groups of the assignment"),
+                    due=self._time(found.get("due_at"), "the due date of the assignment"),
                 )
         raise self._strange("the assignment has no name, kind or points")
 
@@ -181,13 +190,6 @@ class Canvas:
             if found.setdefault(number, entry) != entry:
                 raise self._twice(number, "Perhaps somebody is grading there")
         return found
-
-    def due(self) -> datetime | None:
-        """When everybody has to hand in who has no other date (UTC); None: Canvas does not say."""
-        found = self._json(
-            self._answer("GET", f"{self._assignment}?override_assignment_dates=false"), dict
-        )  # else it would be the date of whoever asks
-        return self._time(found.get("due_at"), "the due date of the assignment")
 
     def overrides(self) -> list[Override]:
         """Due dates of some students that are other ones."""
@@ -365,6 +367,7 @@ class Canvas:
             of: the points that are 100 %, if grades are sent in per cent: a grading scheme may have a grade that is called “5”.
 
         Raises:
+            NotAllEntered: it has done so as far as it can.
             GraderError: Canvas refuses, fails, or takes longer than five minutes. Some of them may have been entered.
         """
         form = {}
@@ -386,7 +389,7 @@ class Canvas:
             why = next(
                 (text for text in (progress.get("message"), state) if isinstance(text, str) and text), ""
             )
-            raise GraderError(f"{self.address} could not enter all grades: {self._said(why)!r}.")
+            raise NotAllEntered(f"{self.address} could not enter all grades: {self._said(why)!r}.")
 
     # what may be wrong with an answer
 

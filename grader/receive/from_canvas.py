@@ -61,7 +61,8 @@ class News:
     """What Canvas says about a lab and the gradebook does not.
 
     Attributes:
-        place: the assignment's address.
+        title: the assignment's name in Canvas.
+        place: its address.
         deadline: the one to be entered (UTC); None: the one that is there stays.
         given: extensions and excuses.
         withdrawn: those that came from this assignment, which does not have them any more.
@@ -70,6 +71,7 @@ class News:
         notes: about what stays or is left out.
     """
 
+    title: str
     place: str
     deadline: datetime | None
     given: tuple[Status, ...]
@@ -106,7 +108,8 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
         taken, sent = gradebook.taken(lab, canvas.place), gradebook.sent(lab, canvas.place)
     students = _by_number(people)
     left = LeftOut()
-    base, others = canvas.due(), _other_dates(canvas, left)
+    assignment, others = canvas.assignment(), _other_dates(canvas, left)
+    base = assignment.due
     everybody = base or min((due for due in others.values() if due), default=None)
     deadline = None
     if everybody is None:
@@ -185,6 +188,7 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
     for decided in (given, withdrawn):
         decided.sort(key=lambda each: (each.student, str(each.kind)))
     return News(
+        assignment.name,
         canvas.place,
         deadline,
         tuple(given),

@@ -17,7 +17,7 @@ from grader.book.sent import Sent
 from grader.book.statuses import Kind, by_student
 from grader.errors import GraderError
 from grader.left_out import LeftOut
-from grader.people.canvas import BATCH, Assignment, Canvas, Entry
+from grader.people.canvas import BATCH, Assignment, Canvas, Entry, NotAllEntered
 from grader.people.students import number_in_id
 from grader.reference.lab import Lab
 from grader.show.export import see_that_nobody_shares
@@ -63,12 +63,14 @@ class Differences:
     """What Canvas does not have right about a lab.
 
     Attributes:
+        title: the assignment's name in Canvas.
         found: sorted by student.
         same: student -> the grade that it has already; None: excused.
         of: the points that are 100 %, if grades have to be sent in per cent.
         notes: about those who are left out.
     """
 
+    title: str
     found: tuple[Difference, ...]
     same: Mapping[str, float | None]
     of: float | None
@@ -116,7 +118,8 @@ def differences(
     assignment = canvas.assignment()
     _see_that_it_counts_as(assignment, lab.name, points)
     entries = canvas.submissions()
-    apart = _of_one_group_and_not_alike(canvas, assignment, numbers, wanted, entries)
+    alike = {student: (grade, late.get(student)) for student, grade in wanted.items()}
+    apart = _of_one_group_and_not_alike(canvas, assignment, numbers, alike, entries)
     found: list[Difference] = []
     same: dict[str, float | None] = {}
     left = LeftOut()
@@ -133,7 +136,7 @@ def differences(
             same[student] = after
         elif student in apart:
             left.add(
-                "Canvas gives all of a group one grade, and here theirs are different, or not all have one. To send them, choose *Assign Grades to Each Student "
+                "Canvas gives all of a group one grade and one lateness, and here theirs differ, or not all have one. To send them, choose *Assign Grades to Each Student "
                 "Individually* there",
                 student,
             )
@@ -157,7 +160,8 @@ def differences(
                 page = None
             elif _digest(page.read_bytes()) == before.page:
                 page = None
-        mark = late.get(student) if after is not None and entry.late is None else None
+        unmarked = after is not None and entry.late is None and student not in apart
+        mark = late.get(student) if unmarked else None
         if differs or page or mark:
             found.append(
                 Difference(student, entry.name, numbers[student], entry.points, after, differs, mark, page)
@@ -176,6 +180,7 @@ def differences(
     anew = handed_in_anew(lab, results)
     ungraded = in_words(lab.name, stand)
     return Differences(
+        assignment.name,
         tuple(found),
         same,
         points if assignment.kind in ("letter_grade", "gpa_scale") else None,
@@ -187,20 +192,20 @@ def _of_one_group_and_not_alike(
     canvas: Canvas,
     assignment: Assignment,
     numbers: Mapping[str, str],
-    wanted: Mapping[str, float | None],
+    wanted: Mapping[str, tuple[float | None, float | None]],
     entries: Mapping[str, Entry],
 ) -> set[str]:
     """Students who would get a grade that is not theirs, or give others one, because Canvas enters a grade for all of a group.
 
     Args:
         numbers: student -> Canvas's number.
+        wanted: student -> grade and lateness.
     """
     found: set[str] = set()
     whose = {number: student for student, number in numbers.items()}
     for members in canvas.groups(assignment.groups).values() if assignment.groups else ():
         together = [whose.get(number) for number in members if number in entries]
-        grades = {wanted[student] if student else "none" for student in together}
-        if len(grades) > 1:
+        if len({wanted[student] if student else () for student in together}) > 1:
             found.update(student for student in together if student)
     return found
 
@@ -312,16 +317,21 @@ def _send_grades(
         for student in there:
             del missing[student]
 
+    problem: GraderError | None = None
     for start in range(0, len(found), BATCH):
         batch = found[start : start + BATCH]
         try:
             canvas.enter({each.number: each.after for each in batch}, differences.of)
             read_back(batch)
         except GraderError as error:
+            problem = error
             with suppress(GraderError):
                 read_back(batch)
-            raise GraderError(
-                f"{error} Of these {len(found)} grades, {len(found) - len(missing)} are known to be in Canvas, and others may have been entered by then: without --send "
-                "the same command lists what is missing, with it sends that."
-            ) from None
+            if not isinstance(error, NotAllEntered):
+                break
+    if problem:
+        raise GraderError(
+            f"{problem} Of these {len(found)} grades, {len(found) - len(missing)} are known to be in Canvas, and others may have been entered by then: without --send "
+            "the same command lists what is missing, with it sends that."
+        )
     return [*missing]

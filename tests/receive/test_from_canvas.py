@@ -23,6 +23,13 @@ from grader.reference.lab import Lab
 
 C, A = "/courses/12", "/courses/12/assignments/345"
 DUE = datetime(2026, 11, 2, 22, 59)
+ASSIGNMENT = {
+    "id": 345,
+    "name": "Start [copy]",
+    "due_at": "2026-11-02T22:59:00Z",
+    "points_possible": 5,
+    "grading_type": "points",
+}
 
 
 def user(number: int | str, name: str, section: int = 71, kind: str = "StudentEnrollment", **more) -> dict:
@@ -58,7 +65,7 @@ def there(lab, monkeypatch) -> Iterator[ToRead]:
                 user(1004, "Cher, Tea", kind="TeacherEnrollment", login_id="tea"),
                 user(1005, "Ota, Ai", 72, login_id=None, sis_user_id="ota@x.edu"),
             ],
-            A: {"id": 345, "name": "Start", "due_at": "2026-11-02T22:59:00Z"},
+            A: ASSIGNMENT,
             f"{A}/overrides": [],
             f"{A}/submissions": [submission(1001), submission("1002"), submission(1005)],
         }
@@ -201,7 +208,8 @@ def test_due_dates_extensions_and_excuses_are_taken_with_a_reason(there, lab, cl
         {"id": 3, "title": "seen later", "student_ids": [1002], "unlock_at": None},
     ]
     there.says[f"{A}/submissions"][1] |= {"excused": True}
-    assert "Nothing has changed" in said(take_dates(there))
+    text = said(take_dates(there))
+    assert "Nothing has changed" in text and "The assignment in Canvas: “Start [copy]”." in text
     with Gradebook.open(lab.course) as gradebook:
         assert gradebook.deadline(lab) is None and gradebook.statuses() == []
     result = take_dates(there, "--enter", "--because", "as in Canvas")
@@ -369,7 +377,7 @@ def test_of_two_ids_of_one_person_what_came_from_canvas_goes_with_it_unless_both
 
 
 def test_without_a_date_for_everybody_the_earliest_one_is_the_deadline(there, lab, class_):
-    there.says[A]["due_at"] = None
+    there.says[A] = ASSIGNMENT | {"due_at": None}
     there.says[f"{A}/overrides"] = [
         {"course_section_id": "71", "due_at": "2026-11-02T22:59:00Z"},
         {"course_section_id": "72", "due_at": "2026-11-04T22:59:00Z"},
@@ -388,7 +396,6 @@ def test_dates_that_nobody_can_have_here_are_named(there, lab, class_):
         {"student_ids": [1005], "due_at": "2090-11-09T22:59:00Z"},
         {"student_ids": [4711], "due_at": "2026-11-09T22:59:00Z"},
     ]
-    there.says[A]["due_at"] = "2026-11-02T22:59:00Z"
     text = said(take_dates(there, "--enter"))
     for part in ("jdoe. Canvas gives them less", "zvd. They have no due date", "Everyone. These dates",
                  "ota@x.edu. Their date in Canvas is too far", "4711. Students with another date"):  # fmt: skip
@@ -418,10 +425,10 @@ def test_how_late_work_is_that_is_only_marked_as_late(there, lab, class_):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({A: {"due_at": "2026-11-02T22:59:00"}}, "no time with a zone"),
-        ({A: {"due_at": "tomorrow"}}, "no time with a zone"),
-        ({A: {"due_at": 5}}, "no time with a zone"),
-        ({A: {"due_at": "0001-01-01T00:00:00+14:00"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "2026-11-02T22:59:00"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "tomorrow"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": 5}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "0001-01-01T00:00:00+14:00"}}, "no time with a zone"),
         ({A: []}, "not the JSON"),
         ({f"{A}/overrides": [{"student_ids": [1001], "due_at": "2026-11-02"}]}, "no time with a zone"),
         ({f"{A}/overrides": [{"student_ids": "all", "due_at": None}]}, "are no list"),

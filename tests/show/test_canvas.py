@@ -234,7 +234,7 @@ def test_without_send_it_only_says_what_differs(there, lab, tmp_path):
         ["poe_3", "Person 3", "3", "1", "0", "", ""],
         ["roe_2", "Person 2", "2", "", full, "", ""],
     ]
-    assert SECRET not in result.output
+    assert SECRET not in result.output and "The assignment in Canvas: “Start”." in result.output
 
 
 def test_work_that_is_newer_than_its_grade_is_told_before_anything_is_sent(there, lab):
@@ -669,6 +669,20 @@ def test_what_was_sent_before_canvas_failed_is_known_and_not_sent_twice(there, l
         {"grade_data[3][excuse]": ["true"]},
         {"grade_data[2][posted_grade]": [f"{lab.points:.2f}"]},
     ]
+
+
+def test_a_student_whom_canvas_refuses_does_not_keep_the_others_from_theirs(there, lab, monkeypatch):
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
+
+    def first_failed(place: str, reply: Reply) -> Reply:
+        failed = place == "progress" and len(there.sent) == 1 and there.polls == 2
+        message = {"id": 9, "workflow_state": "failed", "message": "Couldn't find User(s) with API ids '2'"}
+        return (200, {}, json.dumps(message)) if failed else reply
+
+    there.deaf, there.lie = {3}, first_failed
+    said = seen_as(export(there, "--send"))
+    assert "API ids '2'" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+    assert there.scores[2] == lab.points and there.scores[3] == 1.0
 
 
 def test_what_an_answer_was_lost_of_is_looked_up(there, lab):
