@@ -111,7 +111,7 @@ class Worksheet:
                 left.add("They are not in the worksheet", student)
                 continue
             there, limit = self._cell(row, "grade"), self._cell(row, "most")
-            if _number(limit) != most:
+            if abs((_number(limit) or 0.0) - most) > 0.001:
                 raise GraderError(
                     f"In Moodle, the assignment counts {limit or 'no'} points, but {most:g} here. Is it the right worksheet? If so, set its maximum grade in Moodle."
                 )
