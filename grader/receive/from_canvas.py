@@ -112,6 +112,8 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
     base = assignment.due
     everybody = base or min((due for due in others.values() if due), default=None)
     deadline = None
+    if not assignment.published:
+        left.add("The assignment is not published in Canvas")
     if everybody is None:
         left.add("Canvas has no due date for this assignment, so the deadline stays as it is")
     elif before is None or (replacing and before != everybody):
@@ -163,7 +165,9 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
                     "Excused in Canvas, and not in the gradebook; run `grader roster canvas` first", number
                 )
             continue
-        if number not in others and (student, Kind.EXTENSION) in taken:
+        # not while everybody has more time there than here: then this would be less than Canvas gives
+        as_all = number not in others and everybody is not None and everybody <= holds
+        if as_all and (student, Kind.EXTENSION) in taken:
             withdraw(student, Kind.EXTENSION)
         if entry.excused and student in zeroed:
             left.add("Excused in Canvas, but they have a zero here, which stays", student)

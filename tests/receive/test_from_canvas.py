@@ -15,10 +15,11 @@ from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.course import Course
+from grader.errors import GraderError
 from grader.files import LATE, TIMESTAMP
 from grader.people import canvas as client
 from grader.people.canvas import TOKEN
-from grader.people.roster import Person
+from grader.people.roster import Person, in_section
 from grader.reference.lab import Lab
 
 C, A = "/courses/12", "/courses/12/assignments/345"
@@ -122,6 +123,20 @@ def test_who_is_on_the_roster_keeps_the_id_and_nobody_is_removed(there, lab):
     assert (
         roster(lab).keys() == {"jane", "gone", "zvd", "ota@x.edu"} and roster(lab)["jane"].section == "Monday"
     )
+
+
+def test_who_is_in_two_sections_belongs_to_both_and_not_to_one_that_was_left(there, lab):
+    active = {"type": "StudentEnrollment", "enrollment_state": "active"}
+    left = {"type": "StudentEnrollment", "enrollment_state": "completed", "course_section_id": 73}
+    there.says[f"{C}/sections"].append({"id": 73, "name": "Friday"})
+    both = [active | {"course_section_id": 71}, active | {"course_section_id": 72}, left]
+    there.says[f"{C}/users"][0]["enrollments"] = both
+    there.says[f"{C}/users"][1]["enrollments"] = [left]
+    assert "2 in Canvas" in said(take_class(there, "--enter"))
+    people = roster(lab).values()
+    assert in_section(people, "Monday") == {"jdoe"} and in_section(people, "Tuesday") == {"jdoe", "ota@x.edu"}
+    with pytest.raises(GraderError, match="no section 'Friday'"):
+        in_section(people, "Friday")
 
 
 def test_a_class_of_twenty_pages_with_a_wait_is_read(there, lab):
@@ -347,6 +362,21 @@ def test_an_extension_from_canvas_follows_canvas(there, lab, class_):
     assert take_dates(there, "--enter").exit_code == 0 and decided(lab)[1] == {"jdoe": timedelta(days=3)}
     override["due_at"] = "2026-11-02T22:59:00Z"  # as everybody
     assert "no longer more time" in said(take_dates(there, "--enter")) and decided(lab)[1] == {}
+
+
+@pytest.mark.parametrize("due", ["2026-11-04T22:59:00Z", None])
+def test_an_extension_stays_while_everybody_has_more_time_in_canvas_than_here(there, lab, class_, due):
+    """The due date of all has moved to hers, or is gone; here, the deadline is still the old one."""
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    there.says |= {A: ASSIGNMENT | {"due_at": due, "published": False}, f"{A}/overrides": []}
+    text = said(take_dates(there, "--enter"))
+    assert "0 new in Canvas" in text and "is not published in Canvas" in text
+    assert decided(lab)[1] == {"jdoe": timedelta(days=2)}
+    if due:
+        assert take_dates(there, "--enter", "--replace").exit_code == 0 and decided(lab)[1] == {}
+        with Gradebook.open(lab.course) as gradebook:
+            assert gradebook.deadline(lab) == DUE + timedelta(days=2)
 
 
 def test_an_excuse_that_was_sent_and_is_withdrawn_here_does_not_come_back(there, lab, class_):
