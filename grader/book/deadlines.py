@@ -14,6 +14,7 @@ from sqlalchemy.dialects.sqlite import insert
 from grader.book import late_days, log, rules, statuses
 from grader.book.results import Results, late_by
 from grader.book.rules import Rules
+from grader.book.sent import note_taken
 from grader.book.statuses import Kind, Status
 from grader.book.tables import ASSIGNMENT, EXTENSIONS, MORE_TIME, PAGE, SUBMISSION
 from grader.errors import GraderError
@@ -46,6 +47,7 @@ class Deadlines(Results):
         with self.transaction() as db:
             log.give_reason(db, why)
             _extend(db, lab.name, student, extension)
+            note_taken(db, Status(student, lab.name, Kind.EXTENSION))
 
     def extensions(self, lab: Lab) -> dict[str, timedelta]:
         """Student -> how much more time this student was given for a lab."""
@@ -77,11 +79,19 @@ class Deadlines(Results):
         with self.engine.connect() as connection:
             return {(row.student, row.assignment): row.late_days for row in connection.execute(query)}
 
-    def enter_statuses(self, given: Sequence[Status], due: tuple[Lab, datetime, str] | None = None) -> None:
+    def enter_statuses(
+        self,
+        given: Sequence[Status],
+        due: tuple[Lab, datetime, str] | None = None,
+        withdrawn: Sequence[Status] = (),
+        place: str = "",
+    ) -> None:
         """Enters statuses and extensions, all of them or none, and brings lateness up to date.
 
         Args:
             due: also the deadline of a lab that is in the gradebook (UTC), and why.
+            withdrawn: these are taken back, for the reason that each has.
+            place: the address of the assignment in Canvas that says all this; empty: somebody enters it here.
 
         Raises:
             GraderError: more late days would be spent than there are, or the course spends them automatically.
@@ -98,21 +108,18 @@ class Deadlines(Results):
                     _extend(db, each.lab, each.student, timedelta(days=float(each.amount)))
                 else:
                     statuses.enter(db, each)
+                note_taken(db, each, place)
+            for each in withdrawn:
+                _withdraw(db, each)
             _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
-        self._enter_lateness_after(given)
+        self._enter_lateness_after((*given, *withdrawn))
         if due:
             self.enter_lateness(due[0])
 
     def withdraw_status(self, status: Status) -> bool:
         """Takes a status or an extension back, with the reason of ``status``. Returns whether there was one."""
         with self.transaction() as db:
-            log.give_reason(db, status.reason)
-            if status.kind is Kind.EXTENSION:
-                key = {"student": status.student, "assignment": status.lab}
-                there = db.execute(select(EXTENSIONS).filter_by(**key)).first() is not None
-                _extend(db, status.lab, status.student, timedelta())
-            else:
-                there = statuses.withdraw(db, status)
+            there = _withdraw(db, status)
         self._enter_lateness_after([status])
         return there
 
@@ -266,6 +273,18 @@ def _extend(db: Connection, lab: str, student: str, extension: timedelta) -> Non
         db.execute(add.on_conflict_do_update(index_elements=list(key), set_=changes))
     else:
         db.execute(delete(EXTENSIONS).filter_by(**key))
+
+
+def _withdraw(db: Connection, status: Status) -> bool:
+    """Takes a status or an extension back. Returns whether there was one."""
+    log.give_reason(db, status.reason)
+    note_taken(db, status)
+    if status.kind is not Kind.EXTENSION:
+        return statuses.withdraw(db, status)
+    key = {"student": status.student, "assignment": status.lab}
+    there = db.execute(select(EXTENSIONS).filter_by(**key)).first() is not None
+    _extend(db, status.lab, status.student, timedelta())
+    return there
 
 
 def _see_that_late_days_suffice(

@@ -11,6 +11,8 @@ from sqlalchemy.dialects.sqlite import insert
 from grader.book import log, statuses, teams
 from grader.book.database import Database
 from grader.book.requests import REQUESTS
+from grader.book.sent import merge_taken
+from grader.book.statuses import Kind
 from grader.book.tables import (
     ANSWERS,
     ATTEMPTS,
@@ -56,6 +58,7 @@ class Merging(Database):
                 db.execute(
                     delete(MARKERS).filter_by(student=new, assignment=lab)
                 )  # of a submission that is gone
+            merge_taken(db, old, new, _given(db, old) & _given(db, new))
             if extensions := [dict(row) | {"student": new} for row in db.execute(of_old).mappings()]:
                 db.execute(longer, extensions)
             db.execute(delete(EXTENSIONS).filter_by(student=old))
@@ -65,7 +68,7 @@ class Merging(Database):
             db.execute(update(ATTEMPTS).filter_by(student=old).values(student=new))
             db.execute(update(SENT).prefix_with("OR IGNORE").filter_by(student=old).values(student=new))
             db.execute(delete(SENT).filter_by(student=old))
-            known = {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[new])}
+            known = _given(db, new)
             for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts
                 statuses.withdraw(db, each)
                 if (each.lab, each.kind) not in known:
@@ -77,6 +80,13 @@ class Merging(Database):
             removed_student = db.execute(delete(STUDENT).filter_by(id=old)).rowcount
             if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)
+
+
+def _given(db: Connection, student: str) -> set[tuple[str, Kind]]:
+    """Lab and kind of all statuses and extensions of a student."""
+    of_student = select(EXTENSIONS.c.assignment).filter_by(student=student)
+    extended = {(lab, Kind.EXTENSION) for lab in db.execute(of_student).scalars()}
+    return extended | {(each.lab, each.kind) for each in statuses.statuses_in(db, among=[student])}
 
 
 def _join_people(db: Connection, old: str, new: str) -> None:

@@ -1,15 +1,18 @@
-"""What was sent to Canvas, so that it can be told from what somebody entered there, and feedback is sent once."""
+"""What was sent to Canvas, so that it can be told from what somebody entered there, and feedback is sent once; and what came from there, so that it can be told
+from what somebody entered here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from grader.book.database import Database
-from grader.book.tables import SENT
+from grader.book.statuses import Kind, Status
+from grader.book.tables import SENT, TAKEN
 from grader.reference.lab import Lab
 
 
@@ -28,7 +31,13 @@ class Sent:
 
 
 class SentGrades(Database):
-    """What was sent, for each assignment in Canvas that a lab was sent to."""
+    """What was sent, for each assignment in Canvas that a lab was sent to, and what came from there."""
+
+    def taken(self, lab: Lab, place: str) -> set[tuple[str, Kind]]:
+        """Student and kind of the statuses and extensions in a lab that are as the assignment with this address had them."""
+        query = select(TAKEN).filter_by(assignment=lab.name, place=place)
+        with self.engine.connect() as db:
+            return {(row.student, Kind(row.kind)) for row in db.execute(query)}
 
     def sent(self, lab: Lab, place: str) -> dict[str, Sent]:
         """Student -> what was sent to the assignment with this address."""
@@ -50,3 +59,23 @@ class SentGrades(Database):
             db.execute(
                 add.on_conflict_do_update(index_elements=["student", "assignment", "place"], set_=new), rows
             )
+
+
+def note_taken(db: Connection, status: Status, place: str = "") -> None:
+    """Notes which assignment in Canvas a status or an extension is from; without an address: somebody has entered it or taken it back here."""
+    key = {"student": status.student, "assignment": status.lab, "kind": str(status.kind)}
+    db.execute(delete(TAKEN).filter_by(**key))
+    if place:
+        db.execute(insert(TAKEN).values(**key, place=place))
+
+
+def merge_taken(db: Connection, old: str, new: str, both: Collection[tuple[str, Kind]]) -> None:
+    """Gives one student's notes to another.
+
+    Args:
+        both: lab and kind of what both have: nobody can say any more where it is from, so it stays until somebody takes it back here.
+    """
+    for student in (old, new):
+        for lab, kind in both:
+            note_taken(db, Status(student, lab, kind))
+    db.execute(update(TAKEN).filter_by(student=old).values(student=new))

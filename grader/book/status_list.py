@@ -41,7 +41,7 @@ def read_statuses(file: Path, roster: Roster, lab_named: Callable[[str], str]) -
     if {*_COLUMNS} <= columns.keys():
         found = list(reader.listed(rows[1:]))
     elif {*_CANVAS} <= columns.keys():
-        found = list(reader.from_canvas(rows[0][1], rows[1:]))
+        found = list(reader.from_canvas(*rows[0], rows[1:]))
     else:
         missing = [name for name in _COLUMNS if name not in columns]
         raise GraderError(
@@ -98,13 +98,22 @@ class _Reader:
                 continue
             yield found
 
-    def from_canvas(self, headings: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> Iterator[Status]:
-        """Whom Canvas's gradebook export has as excused."""
+    def from_canvas(
+        self, first: int, headings: Sequence[str], rows: Sequence[tuple[int, list[str]]]
+    ) -> Iterator[Status]:
+        """Whom Canvas's gradebook export has as excused.
+
+        Args:
+            first: the line of the headings.
+        """
         labs: dict[int, str] = {}
         for place, text in enumerate(headings):
             with suppress(GraderError):  # other assignments are not ours
                 if re.match(r"\d\d_", text):
-                    labs[place] = self.lab_named(re.sub(r"\s*\(\d+\)$", "", text))
+                    lab = self.lab_named(re.sub(r"\s*\(\d+\)$", "", text))
+                    if lab in labs.values():
+                        self._fault(first, place, f"there is another column for {lab}. Delete one of them.")
+                    labs[place] = lab
         for line, row in rows:
             for place, lab in labs.items():
                 excused = place < len(row) and row[place].casefold() == "ex"

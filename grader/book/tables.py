@@ -169,6 +169,14 @@ SENT = Table(  # what was sent to an assignment in Canvas: grades that are anoth
     Column("excused", Boolean, nullable=False),
     Column("page", String(64), nullable=False),  # a digest of the feedback page; empty: none was sent
 )
+TAKEN = Table(  # statuses and extensions that an assignment in Canvas has, and nobody has entered here
+    "transformer_labs_taken",
+    MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("kind", String(32), primary_key=True),
+    Column("place", String(255), nullable=False),  # its address
+)
 ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybody who has handed something in
     "transformer_labs_roster",
     MARKERS.metadata,

@@ -239,6 +239,7 @@ def status_canvas(
     there = Canvas(url, os.environ.get(TOKEN, ""), course, assignment)
     found = news(loaded, there, replace, because.strip())
     rows = found.rows()
+    typer.echo(f"The assignment in Canvas: “{found.title}”.")
     show_table(f"{len(rows)} new in Canvas", ("Student", "What", ""), rows)
     for note in found.notes:
         typer.echo(f"Note: {note}")

@@ -677,6 +677,7 @@ def _export_to_canvas(
     grades, pages, late = (
         sum(bool(getattr(each, kind)) for each in told.found) for kind in ("grade", "page", "late")
     )
+    typer.echo(f"The assignment in Canvas: “{told.title}”.")
     show_table("1 grade differs" if grades == 1 else f"{grades} grades differ", header, rows)
     if pages or late:
         typer.echo(f"Feedback pages that Canvas does not have: {pages}. Late here and not in Canvas: {late}.")

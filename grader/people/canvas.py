@@ -27,8 +27,10 @@ from grader.files import printable
 TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
 
+BATCH = 100
+"""Grades that are entered together, at most."""
+
 _TRIES = 6
-_BATCH = 100
 _PATIENCE = 300
 """Seconds until Canvas must have entered a batch, or given its whole list."""
 _LONGEST_WAIT = 120
@@ -39,15 +41,30 @@ _ANSWER_SECONDS = 120
 _ANSWER_BYTES = 8 * 2**20
 """Unpacked. As Python objects, JSON takes up to 30 times its size."""
 _PAGES = 1000
+_LEFT = ("completed", "inactive", "rejected", "deleted")
+"""States of an enrolment that is over. Somebody may be in another section since."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What Canvas says about an assignment. It counts no points where ``points`` is None."""
+    """What Canvas says about an assignment.
+
+    Attributes:
+        points: None: it counts none.
+        kind: how grades are shown: ``points``, ``percent``, ``letter_grade``, ``gpa_scale``, ``pass_fail`` or ``not_graded``.
+        published: Canvas takes no grades for one that is not.
+        hidden: learners see grades only when somebody posts them.
+        groups: the set of groups of which each gets one grade; empty: everybody gets their own.
+        due: when everybody has to hand in who has no other date (UTC); None: Canvas does not say.
+    """
 
     name: str
     points: float | None
     kind: str
+    published: bool = True
+    hidden: bool = False
+    groups: str = ""
+    due: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -86,13 +103,14 @@ class Override:
 
     Attributes:
         students: their numbers.
-        section: the number of a section that it is for; empty if it is for none.
+        section, group: the number of a section or group that it is for; empty if it is for none.
         due: in UTC; None: they have all the time in the world.
     """
 
     title: str
     students: tuple[str, ...]
     section: str
+    group: str
     due: datetime | None
 
 
@@ -103,6 +121,10 @@ class _Answer:
     following: str
     location: str
     body: bytes
+
+
+class NotAllEntered(GraderError):
+    """Canvas has entered some grades and not others."""
 
 
 class Canvas:
@@ -142,11 +164,21 @@ class Canvas:
 
     def assignment(self) -> Assignment:
         """What Canvas says about the assignment."""
-        found = self._json(self._answer("GET", self._assignment), dict)
+        found = self._json(
+            self._answer("GET", f"{self._assignment}?override_assignment_dates=false"), dict
+        )  # else the due date would be that of whoever asks
         match found:
             case {"name": str(name), "grading_type": str(kind), "points_possible": points}:
+                together = not found.get("grade_group_students_individually")
+                groups = found.get("group_category_id") if together else None
                 return Assignment(
-                    self._said(name), self._number(points, "the points of the assignment"), kind
+                    self._said(name),
+                    self._number(points, "the points of the assignment"),
+                    kind,
+                    published=found.get("published") is not False,
+                    hidden=found.get("post_manually") is True,
+                    groups="" if groups is None else self._id(groups, "the set of groups of the assignment"),
+                    due=self._time(found.get("due_at"), "the due date of the assignment"),
                 )
         raise self._strange("the assignment has no name, kind or points")
 
@@ -159,13 +191,6 @@ class Canvas:
                 raise self._twice(number, "Perhaps somebody is grading there")
         return found
 
-    def due(self) -> datetime | None:
-        """When everybody has to hand in who has no other date (UTC); None: Canvas does not say."""
-        found = self._json(
-            self._answer("GET", f"{self._assignment}?override_assignment_dates=false"), dict
-        )  # else it would be the date of whoever asks
-        return self._time(found.get("due_at"), "the due date of the assignment")
-
     def overrides(self) -> list[Override]:
         """Due dates of some students that are other ones."""
         found = []
@@ -174,15 +199,19 @@ class Canvas:
                 raise self._strange("one of the other dates is not an object")
             if "due_at" not in each:  # it is about when the assignment can be seen
                 continue
-            students, section = each.get("student_ids") or [], each.get("course_section_id")
+            students, title = each.get("student_ids") or [], each.get("title")
             if not isinstance(students, list):
                 raise self._strange("the students with another date are no list")
-            title = each.get("title")
+            section, group = (
+                "" if each.get(key) is None else self._id(each[key], f"a {what} with another date")
+                for key, what in (("course_section_id", "section"), ("group_id", "group"))
+            )
             found.append(
                 Override(
                     self._said(title) if isinstance(title, str) else "",
                     tuple(self._id(number, "a student with another date") for number in students),
-                    "" if section is None else self._id(section, "a section with another date"),
+                    section,
+                    group,
                     self._time(each["due_at"], "the due date of some students"),
                 )
             )
@@ -199,8 +228,22 @@ class Canvas:
                     raise self._strange("a section has no name")
         return found
 
+    def groups(self, category: str) -> dict[str, list[str]]:
+        """Number of a group -> numbers of its members, of all groups of a set."""
+        found = self._list(f"{self._api}/group_categories/{category}/groups?per_page=100", "groups")
+        numbers = [self._id(each.get("id") if isinstance(each, dict) else None, "a group") for each in found]
+        return {number: self.members(number) for number in numbers}
+
+    def members(self, group: str) -> list[str]:
+        """The numbers of those who are in a group."""
+        found = self._list(f"{self._api}/groups/{group}/users?per_page=100", "members of a group")
+        return [
+            self._id(each.get("id") if isinstance(each, dict) else None, "a member of a group")
+            for each in found
+        ]
+
     def students(self) -> list[User]:
-        """Who is in the course as a student, without Canvas's test student."""
+        """Who is in the course as a student, without Canvas's test student and those who have left."""
         asked = "enrollment_type[]=student&include[]=enrollments&include[]=email"
         found: dict[str, User] = {}
         for each in self._list(f"{self._course}/users?per_page=100&{asked}", "people"):
@@ -212,7 +255,7 @@ class Canvas:
             sections = [
                 self._id(one.get("course_section_id"), f"a section of {number}")
                 for one in enrolled
-                if one.get("type") == "StudentEnrollment"
+                if one.get("type") == "StudentEnrollment" and one.get("enrollment_state") not in _LEFT
             ]
             if not sections:
                 continue
@@ -317,35 +360,36 @@ class Canvas:
                     f"{self.address} continues its list at another address, {self._said(url)!r}. Nothing was sent there. Is the address right?"
                 )
 
-    def enter(self, grades: Mapping[str, float | None]) -> None:
-        """Enters grades (number of a student -> points; None: excused), and waits until Canvas has done so.
+    def enter(self, grades: Mapping[str, float | None], of: float | None = None) -> None:
+        """Enters at most ``BATCH`` grades (number of a student -> points; None: excused), and waits until Canvas has done so.
+
+        Args:
+            of: the points that are 100 %, if grades are sent in per cent: a grading scheme may have a grade that is called “5”.
 
         Raises:
+            NotAllEntered: it has done so as far as it can.
             GraderError: Canvas refuses, fails, or takes longer than five minutes. Some of them may have been entered.
         """
-        items = list(grades.items())
-        for start in range(0, len(items), _BATCH):
-            form = {
-                f"grade_data[{number}][{'excuse' if score is None else 'posted_grade'}]": (
-                    "true" if score is None else f"{score:.2f}"
-                )
-                for number, score in items[start : start + _BATCH]
-            }
-            progress = self._json(
-                self._answer("POST", f"{self._assignment}/submissions/update_grades", form), dict
+        form = {}
+        for number, score in grades.items():
+            key = "excuse" if score is None else "posted_grade"
+            value = "true" if score is None else f"{100 * score / of:.6f}%" if of else f"{score:.2f}"
+            form[f"grade_data[{number}][{key}]"] = value
+        progress = self._json(
+            self._answer("POST", f"{self._assignment}/submissions/update_grades", form), dict
+        )
+        deadline = time.monotonic() + _PATIENCE
+        while (state := progress.get("workflow_state")) in ("queued", "running"):
+            if time.monotonic() > deadline:
+                raise GraderError(f"{self.address} has not entered all grades yet.")
+            time.sleep(1)
+            number = self._id(progress.get("id"), "the job that enters grades")
+            progress = self._json(self._answer("GET", f"{self._api}/progress/{number}"), dict)
+        if state != "completed":
+            why = next(
+                (text for text in (progress.get("message"), state) if isinstance(text, str) and text), ""
             )
-            deadline = time.monotonic() + _PATIENCE
-            while (state := progress.get("workflow_state")) in ("queued", "running"):
-                if time.monotonic() > deadline:
-                    raise GraderError(f"{self.address} has not entered all grades yet.")
-                time.sleep(1)
-                number = self._id(progress.get("id"), "the job that enters grades")
-                progress = self._json(self._answer("GET", f"{self._api}/progress/{number}"), dict)
-            if state != "completed":
-                why = next(
-                    (text for text in (progress.get("message"), state) if isinstance(text, str) and text), ""
-                )
-                raise GraderError(f"{self.address} could not enter all grades: {self._said(why)!r}.")
+            raise NotAllEntered(f"{self.address} could not enter all grades: {self._said(why)!r}.")
 
     # what may be wrong with an answer
 
@@ -458,11 +502,20 @@ class Canvas:
             raise GraderError(
                 f"{self.address} is throttling requests. Run the same command again in a few minutes."
             )
+        if answer.status >= 500:
+            raise GraderError(
+                f"{self.address} fails with status {answer.status}. Run the same command again later."
+            )
+        # a Canvas of before 2022 also says 401 where somebody lacks the right, and then this, in British or American English
+        lacks_right = answer.status == 401 and b'"unauthori' in answer.body.lower()
         why = {
             401: f"it does not accept the token in {TOKEN}: make a new one",
             403: "the token's owner may not see or change this",
             404: "there is no such course or assignment, or the token's owner cannot see it. The numbers are in the address of the assignment's page: /courses/N/assignments/N",
-        }.get(answer.status, f"it answers with status {answer.status}. Is the address right?")
+        }.get(
+            403 if lacks_right else answer.status,
+            f"it answers with status {answer.status}. Is the address right?",
+        )
         raise GraderError(f"{self.address} refuses: {why}.")
 
     def _in_time(

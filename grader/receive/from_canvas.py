@@ -1,20 +1,22 @@
 """What Canvas says about a class and about a lab: who is in it, until when they may hand in, who is excused, and how late work was.
 
-Everything is asked first, compared with what is here, and entered only if somebody wants it. What is here already and differs stays, unless it is to be
-replaced.
+Everything is asked first, compared with what is here, and entered only if somebody wants it. What somebody has entered here and differs stays, unless it is to be
+replaced. What came from Canvas follows it, also when it is no longer there.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import settle, undecided
+from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.errors import GraderError
+from grader.left_out import LeftOut
 from grader.people.canvas import Canvas, User
 from grader.people.roster import Person, contradictions, listed
 from grader.people.students import number_in_id, student_id
@@ -23,6 +25,10 @@ from grader.reference.lab import Lab
 
 _LONGEST = timedelta(days=3650)
 _SECOND = timedelta(seconds=1)
+_GONE = {
+    Kind.EXCUSED: "no longer excused in Canvas",
+    Kind.EXTENSION: "no longer more time in Canvas",
+}
 
 
 def class_list(canvas: Canvas) -> list[Person]:
@@ -55,15 +61,21 @@ class News:
     """What Canvas says about a lab and the gradebook does not.
 
     Attributes:
+        title: the assignment's name in Canvas.
+        place: its address.
         deadline: the one to be entered (UTC); None: the one that is there stays.
         given: extensions and excuses.
+        withdrawn: those that came from this assignment, which does not have them any more.
         handed_in: student -> when work was handed in (UTC) that is only marked as late.
         why: the reason, for the log.
         notes: about what stays or is left out.
     """
 
+    title: str
+    place: str
     deadline: datetime | None
     given: tuple[Status, ...]
+    withdrawn: tuple[Status, ...]
     handed_in: Mapping[str, datetime]
     why: str
     notes: tuple[str, ...]
@@ -74,6 +86,7 @@ class News:
         for each in self.given:
             amount = f"{float(each.amount):g} days" if each.amount else ""
             found.append((each.student, str(each.kind), amount))
+        found += [(each.student, _GONE[each.kind], "") for each in self.withdrawn]
         return found + [
             (student, "handed in", f"{when:%Y-%m-%d %H:%M} UTC") for student, when in self.handed_in.items()
         ]
@@ -83,7 +96,7 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
     """What Canvas says about a lab and the gradebook does not. Nothing is changed.
 
     Args:
-        replacing: also where the gradebook says something else.
+        replacing: also where somebody has entered something else in the gradebook.
         because: the reason, for the log.
 
     Raises:
@@ -92,68 +105,98 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
     with Gradebook.open(lab.course) as gradebook:
         people, before = gradebook.people(), gradebook.deadline(lab)
         extensions, statuses = gradebook.extensions(lab), gradebook.statuses(lab.name)
+        taken, sent = gradebook.taken(lab, canvas.place), gradebook.sent(lab, canvas.place)
     students = _by_number(people)
-    left = _Left()
-    base, others = canvas.due(), _other_dates(canvas, left)
+    left = LeftOut()
+    assignment, others = canvas.assignment(), _other_dates(canvas, left)
+    base = assignment.due
     everybody = base or min((due for due in others.values() if due), default=None)
     deadline = None
+    if not assignment.published:
+        left.add("The assignment is not published in Canvas")
     if everybody is None:
-        left.out("Canvas has no due date for this assignment, so the deadline stays as it is")
+        left.add("Canvas has no due date for this assignment, so the deadline stays as it is")
     elif before is None or (replacing and before != everybody):
         deadline = everybody
     elif before != everybody:
-        left.out(
+        left.add(
             f"The deadline here, {before:%Y-%m-%d %H:%M} UTC, is not Canvas's, {everybody:%Y-%m-%d %H:%M} UTC, and stays; --replace takes Canvas's"
         )
     holds = deadline or before
     given: list[Status] = []
+    withdrawn: list[Status] = []
+
+    def withdraw(student: str, kind: Kind) -> None:
+        withdrawn.append(Status(student, lab.name, kind, "", because or _GONE[kind]))
+
     for number, due in others.items():
         student = students.get(number)
         if student is None:
-            left.out(
+            left.add(
                 "Students with another date in Canvas are not in the gradebook; run `grader roster canvas` first",
                 number,
             )
         elif due is None:
-            left.out("They have no due date in Canvas; give them an extension with `grader extend`", student)
+            left.add("They have no due date in Canvas; give them an extension with `grader extend`", student)
         elif holds is None or due - holds >= _LONGEST:
-            left.out("Their date in Canvas is too far away to be meant", student)
+            left.add("Their date in Canvas is too far away to be meant", student)
         elif due < holds:
-            left.out("Canvas gives them less time than others, which is not possible here", student)
+            left.add("Canvas gives them less time than others, which is not possible here", student)
         else:
             there = extensions.get(student, timedelta())
             if abs(due - holds - there) < _SECOND:
                 continue
-            if there and not replacing:
-                left.out("They have another extension here, which stays; --replace takes Canvas's", student)
-                continue
-            days = f"{(due - holds) / timedelta(days=1):.9g}"
-            given.append(Status(student, lab.name, Kind.EXTENSION, days, because or "due date in Canvas"))
-    decided = {each.student: each.kind for each in statuses if each.kind in (Kind.EXCUSED, Kind.ZERO)}
+            if there and not (replacing or (student, Kind.EXTENSION) in taken):
+                left.add("They have another extension here, which stays; --replace takes Canvas's", student)
+            elif due == holds:
+                withdraw(student, Kind.EXTENSION)
+            else:
+                days = f"{(due - holds) / timedelta(days=1):.9g}"
+                given.append(Status(student, lab.name, Kind.EXTENSION, days, because or "due date in Canvas"))
+    excused, zeroed = (
+        {each.student for each in statuses if each.kind is kind} for kind in (Kind.EXCUSED, Kind.ZERO)
+    )
     late, handed_in = undecided(lab), {}
     for number, entry in canvas.submissions().items():
         student = students.get(number)
         if student is None:
             if entry.excused:
-                left.out(
+                left.add(
                     "Excused in Canvas, and not in the gradebook; run `grader roster canvas` first", number
                 )
             continue
-        if entry.excused and decided.get(student) is Kind.ZERO:
-            left.out("Excused in Canvas, but they have a zero here, which stays", student)
-        elif entry.excused and student not in decided:
-            given.append(Status(student, lab.name, Kind.EXCUSED, "", because or "excused in Canvas"))
-        elif decided.get(student) is Kind.EXCUSED and not entry.excused:
-            left.out("Excused here and not in Canvas; `grader export --canvas` tells Canvas", student)
+        # not while everybody has more time there than here: then this would be less than Canvas gives
+        as_all = number not in others and everybody is not None and everybody <= holds
+        if as_all and (student, Kind.EXTENSION) in taken:
+            withdraw(student, Kind.EXTENSION)
+        if entry.excused and student in zeroed:
+            left.add("Excused in Canvas, but they have a zero here, which stays", student)
+        elif entry.excused and student not in excused:
+            if sent.get(student, Sent()).excused and not replacing:
+                left.add(
+                    "Excused in Canvas by an excuse that was withdrawn here; `grader export --canvas` tells Canvas, --replace takes Canvas's",
+                    student,
+                )
+            else:
+                given.append(Status(student, lab.name, Kind.EXCUSED, "", because or "excused in Canvas"))
+        elif student in excused and not entry.excused:
+            if (student, Kind.EXCUSED) in taken:
+                withdraw(student, Kind.EXCUSED)
+            else:
+                left.add("Excused here and not in Canvas; `grader export --canvas` tells Canvas", student)
         due = others.get(number, base) or holds
         if student in late and entry.late and due:
             handed_in[student] = due + timedelta(seconds=entry.late)
     if unknown := sorted(late.keys() - handed_in.keys()):
-        left.out("How late they are is not known in Canvas either; `grader late` decides it", *unknown)
-    given.sort(key=lambda each: (each.student, str(each.kind)))
+        left.add("How late they are is not known in Canvas either; `grader late` decides it", *unknown)
+    for decided in (given, withdrawn):
+        decided.sort(key=lambda each: (each.student, str(each.kind)))
     return News(
+        assignment.name,
+        canvas.place,
         deadline,
         tuple(given),
+        tuple(withdrawn),
         dict(sorted(handed_in.items())),
         because or "due date in Canvas",
         left.sentences(),
@@ -169,22 +212,12 @@ def enter(lab: Lab, found: News) -> None:
     with Gradebook.open(lab.course) as gradebook:
         gradebook.register(lab)
         due = (lab, found.deadline, found.why) if found.deadline else None
-        if due or found.given:
-            gradebook.enter_statuses(found.given, due)
+        if due or found.given or found.withdrawn:
+            gradebook.enter_statuses(found.given, due, found.withdrawn, found.place)
+        sent = gradebook.sent(lab, found.place)
+        gone = {each.student for each in found.withdrawn if each.kind is Kind.EXCUSED} & sent.keys()
+        gradebook.note_sent(lab, found.place, {who: replace(sent[who], excused=False) for who in gone})
     settle(lab, found.handed_in)
-
-
-class _Left:
-    """Why something is left out, and whom that concerns."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[str]] = {}
-
-    def out(self, why: str, *who: str) -> None:
-        self._found.setdefault(why, []).extend(who)
-
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(f"{', '.join(who)}: {why}." if who else f"{why}." for why, who in self._found.items())
 
 
 def _by_number(people: Mapping[str, Person]) -> dict[str, str]:
@@ -203,7 +236,7 @@ def _by_number(people: Mapping[str, Person]) -> dict[str, str]:
     return found
 
 
-def _other_dates(canvas: Canvas, left: _Left) -> dict[str, datetime | None]:
+def _other_dates(canvas: Canvas, left: LeftOut) -> dict[str, datetime | None]:
     """Number of a student -> due date, of those who have another one than everybody. Of several, the latest counts, as in Canvas."""
     overrides = canvas.overrides()
     members: dict[str, list[str]] = {}
@@ -213,12 +246,13 @@ def _other_dates(canvas: Canvas, left: _Left) -> dict[str, datetime | None]:
                 members.setdefault(section, []).append(user.number)
     dates: dict[str, list[datetime | None]] = {}
     for each in overrides:
-        if not (each.students or each.section):
-            left.out(
-                "These dates in Canvas are for groups, which are not looked up; give the extensions with `grader extend`",
+        if not (each.students or each.section or each.group):
+            left.add(
+                "These dates in Canvas are for no student, section or group; give the extensions with `grader extend`",
                 each.title,
             )
-        for number in (*each.students, *members.get(each.section, ())):
+        together = canvas.members(each.group) if each.group else ()
+        for number in (*each.students, *members.get(each.section, ()), *together):
             dates.setdefault(number, []).append(each.due)
     return {
         number: None if None in found else max(due for due in found if due) for number, found in dates.items()

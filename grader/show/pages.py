@@ -4,6 +4,7 @@ for shares, lateness, and what to do first.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -18,13 +19,23 @@ from grader.show.export import write_csv
 
 TALK_TO = 5
 """Of those who may need help, so many are named in the sentences at the top: more than anybody talks to in a week is no list to act on."""
+_ENDINGS = frozenset({"checks", "misconceptions", "similar"})
+"""What the names of pages and tables about everybody end in."""
 FIRST = 10
 """Of a long list, so many rows are open; the rest is folded."""
 
 
 def default_page(course: Course, name: str, section: str | None = None) -> Path:
     """Where a report is written if nothing else is said."""
-    return course.grading / "reports" / f"{name}{f'-{student_id(section)}' if section else ''}.html"
+    return course.grading / "reports" / f"{name}{f'-{_in_name(section)}' if section else ''}.html"
+
+
+def _in_name(section: str) -> str:
+    """A section in a file's name, which is never that of another page or table: a section may be called “checks”."""
+    name = student_id(section)
+    if _ENDINGS.isdisjoint(name.casefold().split("-")):
+        return name
+    return f"{name}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"
 
 
 def write_page(

@@ -7,15 +7,17 @@ gradebook, so that a grade which somebody entered in Canvas is not taken for our
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.book.gradebook import Gradebook
 from grader.book.sent import Sent
-from grader.book.statuses import by_student
+from grader.book.statuses import Kind, by_student
 from grader.errors import GraderError
-from grader.people.canvas import Assignment, Canvas, Entry
+from grader.left_out import LeftOut
+from grader.people.canvas import BATCH, Assignment, Canvas, Entry, NotAllEntered
 from grader.people.students import number_in_id
 from grader.reference.lab import Lab
 from grader.show.export import see_that_nobody_shares
@@ -61,13 +63,17 @@ class Differences:
     """What Canvas does not have right about a lab.
 
     Attributes:
+        title: the assignment's name in Canvas.
         found: sorted by student.
         same: student -> the grade that it has already; None: excused.
+        of: the points that are 100 %, if grades have to be sent in per cent.
         notes: about those who are left out.
     """
 
+    title: str
     found: tuple[Difference, ...]
     same: Mapping[str, float | None]
+    of: float | None
     notes: tuple[str, ...]
 
 
@@ -93,7 +99,7 @@ def differences(
         entered, people = gradebook.results(lab, among), gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
         points = gradebook.counted(lab).total(lab.points_of_cells)
-        sent = gradebook.sent(lab, canvas.place)
+        sent, taken = gradebook.sent(lab, canvas.place), gradebook.taken(lab, canvas.place)
     results = graded(entered)
     there = [student for student in collected(lab) if among is None or student in among]
     stand = standings(entered, there, (), marks)
@@ -109,57 +115,99 @@ def differences(
     known = {student: people[student].canvas if student in people else "" for student in wanted}
     numbers = {student: number or number_in_id(student) for student, number in known.items()}
     see_that_nobody_shares("Canvas", numbers)
-    _see_that_it_counts_as(canvas.assignment(), lab.name, points)
+    assignment = canvas.assignment()
+    _see_that_it_counts_as(assignment, lab.name, points)
     entries = canvas.submissions()
+    alike = {student: (grade, late.get(student)) for student, grade in wanted.items()}
+    apart = _of_one_group_and_not_alike(canvas, assignment, numbers, alike, entries)
     found: list[Difference] = []
     same: dict[str, float | None] = {}
-    left: dict[str, list[str]] = {}
+    left = LeftOut()
     for student, after in wanted.items():
         entry, before = entries.get(numbers[student]), sent.get(student, Sent())
         if entry is None:
-            left.setdefault("Canvas does not have them in this assignment", []).append(student)
+            left.add("Canvas does not have them in this assignment", student)
             continue
         if student in waiting and stand[student].seen:
-            left.setdefault("They have answers that wait to be graded by hand", []).append(student)
+            left.add("They have answers that wait to be graded by hand", student)
             continue
         differs, page = False, None
         if _has(entry, after):
             same[student] = after
+        elif student in apart:
+            left.add(
+                "Canvas gives all of a group one grade and one lateness, and here theirs differ, or not all have one. To send them, choose *Assign Grades to Each Student "
+                "Individually* there",
+                student,
+            )
+        elif after is None and (student, Kind.EXCUSED) in taken:
+            left.add(
+                "Their excuse came from Canvas, which has it no longer; see `grader status canvas`", student
+            )
         elif why := _why_it_stays(entry, before, replacing):
             shown = (
                 ""
                 if entry.points is None or entry.excused
                 else f" ({entry.points:g} there, {_shown(after)} here)"
             )
-            left.setdefault(why, []).append(student + shown)
+            left.add(why, student + shown)
         else:
             differs = True
         if feedback and stand[student].seen:
             page = lab.course.feedback / student / lab.name / f"{lab.slug}.html"
             if not page.is_file():
-                left.setdefault(f"They have no feedback page: run `grader feedback {lab.name}`", []).append(
-                    student
-                )
+                left.add(f"They have no feedback page: run `grader feedback {lab.name}`", student)
                 page = None
             elif _digest(page.read_bytes()) == before.page:
                 page = None
-        mark = late.get(student) if after is not None and entry.late is None else None
+        unmarked = after is not None and entry.late is None and student not in apart
+        mark = late.get(student) if unmarked else None
         if differs or page or mark:
             found.append(
                 Difference(student, entry.name, numbers[student], entry.points, after, differs, mark, page)
             )
-    notes = [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
+    notes = [*left.sentences()]
     if any(each.late for each in found) and canvas.deducts_for_lateness():
         found = [replace(each, late=None) for each in found]
         found = [each for each in found if each.grade or each.page]
         notes.append(
             "Nobody is marked as late in Canvas, because its late policy would take points off once more. Switch it off there to have the marks."
         )
+    if found and assignment.hidden:
+        notes.append(
+            "Learners see what is sent only when somebody posts it in Canvas, because grades of this assignment are posted manually."
+        )
     anew = handed_in_anew(lab, results)
     ungraded = in_words(lab.name, stand)
     return Differences(
-        tuple(found), same, (*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes)
+        assignment.name,
+        tuple(found),
+        same,
+        points if assignment.kind in ("letter_grade", "gpa_scale") else None,
+        (*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes),
     )
+
+
+def _of_one_group_and_not_alike(
+    canvas: Canvas,
+    assignment: Assignment,
+    numbers: Mapping[str, str],
+    wanted: Mapping[str, tuple[float | None, float | None]],
+    entries: Mapping[str, Entry],
+) -> set[str]:
+    """Students who would get a grade that is not theirs, or give others one, because Canvas enters a grade for all of a group.
+
+    Args:
+        numbers: student -> Canvas's number.
+        wanted: student -> grade and lateness.
+    """
+    found: set[str] = set()
+    whose = {number: student for student, number in numbers.items()}
+    for members in canvas.groups(assignment.groups).values() if assignment.groups else ():
+        together = [whose.get(number) for number in members if number in entries]
+        if len({wanted[student] if student else () for student in together}) > 1:
+            found.update(student for student in together if student)
+    return found
 
 
 def _has(entry: Entry, wanted: float | None) -> bool:
@@ -192,7 +240,11 @@ def _see_that_it_counts_as(assignment: Assignment, name: str, points: float) -> 
     Raises:
         GraderError: Canvas's assignment does not count points as the lab does.
     """
-    if assignment.points != points:
+    if not assignment.published:
+        raise GraderError(
+            f"In Canvas, {assignment.name!r} is not published, so it takes no grades. Publish it there, then run the same command again."
+        )
+    if assignment.points is None or abs(assignment.points - points) > 0.001:
         most = "no" if assignment.points is None else f"{assignment.points:g}"
         raise GraderError(
             f"In Canvas, {assignment.name!r} has {most} points, but {name} has {points:g}. Is it the right assignment? If so, set its points in Canvas to {points:g}."
@@ -209,26 +261,22 @@ def send(lab: Lab, canvas: Canvas, differences: Differences) -> list[str]:
     Raises:
         GraderError: Canvas cannot be reached, refuses or fails; it says what may have been entered by then.
     """
-    found = [each for each in differences.found if each.grade]
-    missing: list[str] = []
-    if found:
-        try:
-            canvas.enter({each.number: each.after for each in found})
-            missing = list(_missing(found, canvas.submissions()))
-        except GraderError as error:
-            raise GraderError(
-                f"{error} Of these {len(found)} grades, some or all may have been entered by then: without --send the same command lists what is missing, with it sends that."
-            ) from None
-    arrived = {each.student: each.after for each in found if each.student not in missing}
     with Gradebook.open(lab.course) as gradebook:
         sent = gradebook.sent(lab, canvas.place)
-        now = {
-            student: replace(sent.get(student, Sent()), score=score, excused=score is None)
-            for student, score in {**differences.same, **arrived}.items()
-        }
-        gradebook.note_sent(
-            lab, canvas.place, {who: each for who, each in now.items() if sent.get(who) != each}
-        )
+
+        def note(there: Mapping[str, float | None]) -> None:
+            """Notes the grades that Canvas has of students."""
+            now = {
+                student: replace(sent.get(student, Sent()), score=score, excused=score is None)
+                for student, score in there.items()
+            }
+            gradebook.note_sent(
+                lab, canvas.place, {who: each for who, each in now.items() if sent.get(who) != each}
+            )
+            sent.update(now)
+
+        note(differences.same)
+        missing = _send_grades(canvas, differences, note)
         rest = [each for each in differences.found if each.page or each.late]
         for count, each in enumerate(rest):
             try:
@@ -242,13 +290,48 @@ def send(lab: Lab, canvas: Canvas, differences: Differences) -> list[str]:
                     "same command sends the rest."
                 ) from None
             if each.page:
-                before = now.get(each.student) or sent.get(each.student, Sent())
-                gradebook.note_sent(lab, canvas.place, {each.student: replace(before, page=_digest(content))})
+                sent[each.student] = replace(sent.get(each.student, Sent()), page=_digest(content))
+                gradebook.note_sent(lab, canvas.place, {each.student: sent[each.student]})
     return missing
 
 
-def _missing(found: Sequence[Difference], entries: Mapping[str, Entry]) -> Iterator[str]:
-    for each in found:
-        entry = entries.get(each.number)
-        if entry is None or not _has(entry, each.after):
-            yield each.student
+def _send_grades(
+    canvas: Canvas, differences: Differences, note: Callable[[Mapping[str, float | None]], None]
+) -> list[str]:
+    """Enters grades in Canvas, some at a time, and notes those that are there then. Returns the students whose grades are not.
+
+    Raises:
+        GraderError: Canvas cannot be reached, refuses or fails. What is known to be there is noted.
+    """
+    found = [each for each in differences.found if each.grade]
+    missing = {each.student: each for each in found}
+
+    def read_back(sent: Sequence[Difference]) -> None:
+        entries = canvas.submissions()
+        there = {
+            each.student: each.after
+            for each in sent
+            if (entry := entries.get(each.number)) and _has(entry, each.after)
+        }
+        note(there)
+        for student in there:
+            del missing[student]
+
+    problem: GraderError | None = None
+    for start in range(0, len(found), BATCH):
+        batch = found[start : start + BATCH]
+        try:
+            canvas.enter({each.number: each.after for each in batch}, differences.of)
+            read_back(batch)
+        except GraderError as error:
+            problem = error
+            with suppress(GraderError):
+                read_back(batch)
+            if not isinstance(error, NotAllEntered):
+                break
+    if problem:
+        raise GraderError(
+            f"{problem} Of these {len(found)} grades, {len(found) - len(missing)} are known to be in Canvas, and others may have been entered by then: without --send "
+            "the same command lists what is missing, with it sends that."
+        )
+    return [*missing]

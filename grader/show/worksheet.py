@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.left_out import LeftOut
 from grader.people.roster import NotSure, Roster, heading, words_of, worksheet_words
 from grader.people.students import moodle_numbers
 from grader.people.tables import read_table, tidy
@@ -90,7 +91,7 @@ class Worksheet:
         scores: Mapping[str, float],
         most: float,
         replacing: bool,
-    ) -> list[str]:
+    ) -> tuple[str, ...]:
         """Writes the worksheet with these scores. Returns notes about those who are left out.
 
         Args:
@@ -102,25 +103,26 @@ class Worksheet:
             GraderError: the assignment in Moodle does not count so many points.
             OSError: the file cannot be written.
         """
-        left: dict[str, list[str]] = {}
+        left = LeftOut()
         filled = {number: [*row] for number, row in self._rows.items()}
         for student, score in scores.items():
             row = filled.get(numbers.get(student, ""))
             if row is None:
-                left.setdefault("They are not in the worksheet", []).append(student)
+                left.add("They are not in the worksheet", student)
                 continue
             there, limit = self._cell(row, "grade"), self._cell(row, "most")
-            if _number(limit) != most:
+            if abs((_number(limit) or 0.0) - most) > 0.001:
                 raise GraderError(
                     f"In Moodle, the assignment counts {limit or 'no'} points, but {most:g} here. Is it the right worksheet? If so, set its maximum grade in Moodle."
                 )
             grade = f"{min(score, most):.2f}".replace(".", "," if "," in limit else ".")
             if heading(self._cell(row, "changeable")) in worksheet_words("no"):
-                left.setdefault("Moodle says that their grade cannot be changed", []).append(student)
+                left.add("Moodle says that their grade cannot be changed", student)
             elif there not in ("", "-") and _number(there) != round(min(score, most), 2) and not replacing:
-                left.setdefault(
-                    "They have another grade in Moodle, which stays; --replace enters yours", []
-                ).append(f"{student} ({there} there, {grade} here)")
+                left.add(
+                    "They have another grade in Moodle, which stays; --replace enters yours",
+                    f"{student} ({there} there, {grade} here)",
+                )
             else:
                 row[self._places["grade"]] = grade
         kept = {self._places.get("comments")}  # a teacher's own text, which Moodle reads again
@@ -129,7 +131,7 @@ class Worksheet:
                 [cell if place in kept else inert(cell) for place, cell in enumerate(row)]
                 for row in (self._header, *filled.values())
             )
-        return [f"Left out: {', '.join(who)}. {why}." for why, who in left.items()]
+        return left.sentences()
 
 
 def _score(row: Sequence[str]) -> int:

@@ -11,17 +11,26 @@ from fake_canvas import SECRET, Clock, ToRead, serving
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.course import Course
+from grader.errors import GraderError
 from grader.files import LATE, TIMESTAMP
 from grader.people import canvas as client
 from grader.people.canvas import TOKEN
-from grader.people.roster import Person
+from grader.people.roster import Person, in_section
 from grader.reference.lab import Lab
 
 C, A = "/courses/12", "/courses/12/assignments/345"
 DUE = datetime(2026, 11, 2, 22, 59)
+ASSIGNMENT = {
+    "id": 345,
+    "name": "Start [copy]",
+    "due_at": "2026-11-02T22:59:00Z",
+    "points_possible": 5,
+    "grading_type": "points",
+}
 
 
 def user(number: int | str, name: str, section: int = 71, kind: str = "StudentEnrollment", **more) -> dict:
@@ -57,7 +66,7 @@ def there(lab, monkeypatch) -> Iterator[ToRead]:
                 user(1004, "Cher, Tea", kind="TeacherEnrollment", login_id="tea"),
                 user(1005, "Ota, Ai", 72, login_id=None, sis_user_id="ota@x.edu"),
             ],
-            A: {"id": 345, "name": "Start", "due_at": "2026-11-02T22:59:00Z"},
+            A: ASSIGNMENT,
             f"{A}/overrides": [],
             f"{A}/submissions": [submission(1001), submission("1002"), submission(1005)],
         }
@@ -114,6 +123,20 @@ def test_who_is_on_the_roster_keeps_the_id_and_nobody_is_removed(there, lab):
     assert (
         roster(lab).keys() == {"jane", "gone", "zvd", "ota@x.edu"} and roster(lab)["jane"].section == "Monday"
     )
+
+
+def test_who_is_in_two_sections_belongs_to_both_and_not_to_one_that_was_left(there, lab):
+    active = {"type": "StudentEnrollment", "enrollment_state": "active"}
+    left = {"type": "StudentEnrollment", "enrollment_state": "completed", "course_section_id": 73}
+    there.says[f"{C}/sections"].append({"id": 73, "name": "Friday"})
+    both = [active | {"course_section_id": 71}, active | {"course_section_id": 72}, left]
+    there.says[f"{C}/users"][0]["enrollments"] = both
+    there.says[f"{C}/users"][1]["enrollments"] = [left]
+    assert "2 in Canvas" in said(take_class(there, "--enter"))
+    people = roster(lab).values()
+    assert in_section(people, "Monday") == {"jdoe"} and in_section(people, "Tuesday") == {"jdoe", "ota@x.edu"}
+    with pytest.raises(GraderError, match="no section 'Friday'"):
+        in_section(people, "Friday")
 
 
 def test_a_class_of_twenty_pages_with_a_wait_is_read(there, lab):
@@ -200,7 +223,8 @@ def test_due_dates_extensions_and_excuses_are_taken_with_a_reason(there, lab, cl
         {"id": 3, "title": "seen later", "student_ids": [1002], "unlock_at": None},
     ]
     there.says[f"{A}/submissions"][1] |= {"excused": True}
-    assert "Nothing has changed" in said(take_dates(there))
+    text = said(take_dates(there))
+    assert "Nothing has changed" in text and "The assignment in Canvas: “Start [copy]”." in text
     with Gradebook.open(lab.course) as gradebook:
         assert gradebook.deadline(lab) is None and gradebook.statuses() == []
     result = take_dates(there, "--enter", "--because", "as in Canvas")
@@ -224,7 +248,11 @@ def test_what_is_here_already_stays_unless_it_is_to_be_replaced(there, lab, clas
         gradebook.extend(lab, "jdoe", timedelta(days=9))
         gradebook.enter_statuses([Status("ota@x.edu", START, Kind.ZERO, "", "copied")])
     text = said(take_dates(there, "--enter"))
-    assert "0 new in Canvas" in text and "jdoe: They have another extension" in text and "a zero here" in text
+    assert (
+        "0 new in Canvas" in text
+        and "Left out: jdoe. They have another extension" in text
+        and "a zero here" in text
+    )
     assert "The deadline here, 2026-11-03 22:59 UTC" in text
     assert take_dates(there, "--enter", "--replace").exit_code == 0
     with Gradebook.open(lab.course) as gradebook:
@@ -232,8 +260,154 @@ def test_what_is_here_already_stays_unless_it_is_to_be_replaced(there, lab, clas
         assert [each.kind for each in gradebook.statuses(START)] == [Kind.ZERO]
 
 
+def test_a_date_of_a_group_is_its_members_and_of_a_section_not_that_of_who_has_left_it(there, lab, class_):
+    there.says |= {
+        f"{A}/overrides": [
+            {"group_id": 5, "title": "Red", "due_at": "2026-11-05T22:59:00Z"},
+            {"course_section_id": 72, "title": "Tuesday", "due_at": "2026-11-04T22:59:00Z"},
+        ],
+        "/groups/5/users": [{"id": 1001}, {"id": "1002"}],
+    }
+    there.says[f"{C}/users"][4]["enrollments"][0]["enrollment_state"] = (
+        "completed"  # she is in no other section
+    )
+    assert take_dates(there, "--enter").exit_code == 0
+    with Gradebook.open(lab.course) as gradebook:
+        assert gradebook.extensions(lab) == dict.fromkeys(["jdoe", "zvd"], timedelta(days=3))
+
+
+# ---------------------------------------------------------------------------------- what Canvas has no longer
+
+
+def excused_and_extended(there: ToRead) -> None:
+    """Zoë is excused in Canvas, and Jane has two days more."""
+    there.says[f"{A}/overrides"] = [{"student_ids": [1001], "due_at": "2026-11-04T22:59:00Z"}]
+    there.says[f"{A}/submissions"][1] |= {"excused": True}
+
+
+def neither(there: ToRead) -> None:
+    there.says[f"{A}/overrides"] = []
+    there.says[f"{A}/submissions"][1] |= {"excused": False}
+
+
+def decided(lab: Lab) -> tuple[set[str], dict[str, timedelta]]:
+    """Who is excused here, and who has more time."""
+    with Gradebook.open(lab.course) as gradebook:
+        found = gradebook.statuses(START)
+        return {each.student for each in found if each.kind is Kind.EXCUSED}, gradebook.extensions(lab)
+
+
+def test_an_excuse_and_an_extension_that_canvas_has_no_longer_are_withdrawn(there, lab, class_):
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    both = decided(lab)
+    assert both == ({"zvd"}, {"jdoe": timedelta(days=2)})
+    neither(there)
+    text = said(take_dates(there))
+    assert (
+        "2 new in Canvas" in text and "no longer excused in Canvas" in text and "no longer more time" in text
+    )
+    assert decided(lab) == both
+    assert take_dates(there, "--enter").exit_code == 0 and decided(lab) == (set(), {})
+    with Gradebook.open(lab.course) as gradebook:
+        gone = {(each.student, each.before, each.after, each.why) for each in gradebook.changes(START)[-2:]}
+    assert gone == {
+        ("jdoe", "2 d", "", "no longer more time in Canvas"),
+        ("zvd", "excused", "", "no longer excused in Canvas"),
+    }
+    assert "0 new in Canvas" in said(take_dates(there, "--enter"))
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0 and decided(lab) == both
+
+
+def test_what_somebody_has_entered_here_is_not_withdrawn(there, lab, class_):
+    """Also if it is what Canvas had: then somebody wants it, whatever Canvas says."""
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    run = CliRunner().invoke
+    assert run(app, ["extend", START, "jdoe", "--days", "2"]).exit_code == 0
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_statuses([Status("zvd", START, Kind.EXCUSED, "", "excused in Canvas")])
+    neither(there)
+    text = said(take_dates(there, "--enter"))
+    assert "0 new in Canvas" in text and "zvd. Excused here and not in Canvas" in text
+    assert decided(lab) == ({"zvd"}, {"jdoe": timedelta(days=2)})
+
+
+def test_only_the_assignment_that_something_came_from_withdraws_it(there, lab, class_):
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    both = decided(lab)
+    neither(there)
+    there.says |= {
+        path.replace("345", "346"): said for path, said in there.says.items() if path.startswith(A)
+    }
+    other = ["status", "canvas", START, there.url, "--course", "12", "--assignment", "346", "--enter"]
+    assert "0 new in Canvas" in said(CliRunner().invoke(app, other)) and decided(lab) == both
+
+
+def test_who_has_left_the_course_in_canvas_keeps_excuse_and_extension(there, lab, class_):
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    there.says |= {f"{A}/overrides": [], f"{A}/submissions": [submission(1005)]}
+    assert take_dates(there, "--enter").exit_code == 0
+    assert decided(lab) == ({"zvd"}, {"jdoe": timedelta(days=2)})
+
+
+def test_an_extension_from_canvas_follows_canvas(there, lab, class_):
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    override = there.says[f"{A}/overrides"][0]
+    override["due_at"] = "2026-11-05T22:59:00Z"
+    assert take_dates(there, "--enter").exit_code == 0 and decided(lab)[1] == {"jdoe": timedelta(days=3)}
+    override["due_at"] = "2026-11-02T22:59:00Z"  # as everybody
+    assert "no longer more time" in said(take_dates(there, "--enter")) and decided(lab)[1] == {}
+
+
+@pytest.mark.parametrize("due", ["2026-11-04T22:59:00Z", None])
+def test_an_extension_stays_while_everybody_has_more_time_in_canvas_than_here(there, lab, class_, due):
+    """The due date of all has moved to hers, or is gone; here, the deadline is still the old one."""
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    there.says |= {A: ASSIGNMENT | {"due_at": due, "published": False}, f"{A}/overrides": []}
+    text = said(take_dates(there, "--enter"))
+    assert "0 new in Canvas" in text and "is not published in Canvas" in text
+    assert decided(lab)[1] == {"jdoe": timedelta(days=2)}
+    if due:
+        assert take_dates(there, "--enter", "--replace").exit_code == 0 and decided(lab)[1] == {}
+        with Gradebook.open(lab.course) as gradebook:
+            assert gradebook.deadline(lab) == DUE + timedelta(days=2)
+
+
+def test_an_excuse_that_was_sent_and_is_withdrawn_here_does_not_come_back(there, lab, class_):
+    there.says[f"{A}/submissions"][1] |= {"excused": True}
+    place = f"{there.url}{A}"
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.note_sent(lab, place, {"zvd": Sent(excused=True)})
+    assert "zvd. Excused in Canvas by an excuse that was withdrawn here" in said(take_dates(there, "--enter"))
+    assert decided(lab)[0] == set()
+    assert take_dates(there, "--enter", "--replace").exit_code == 0 and decided(lab)[0] == {"zvd"}
+    there.says[f"{A}/submissions"][1] |= {"excused": False}
+    assert take_dates(there, "--enter").exit_code == 0 and decided(lab)[0] == set()
+    there.says[f"{A}/submissions"][1] |= {"excused": True}  # once more, in Canvas
+    assert take_dates(there, "--enter").exit_code == 0 and decided(lab)[0] == {"zvd"}
+
+
+def test_of_two_ids_of_one_person_what_came_from_canvas_goes_with_it_unless_both_have_it(there, lab, class_):
+    excused_and_extended(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("jane", "Jane", "Doe"), Person("zoe", "Zoë", "van Dyk")])
+        gradebook.enter_statuses([Status("zoe", START, Kind.EXCUSED, "", "ill")])
+        gradebook.merge("jdoe", "jane", [])
+        gradebook.merge("zvd", "zoe", [])
+    neither(there)
+    assert take_dates(there, "--enter").exit_code == 0
+    assert decided(lab) == ({"zoe"}, {})
+
+
 def test_without_a_date_for_everybody_the_earliest_one_is_the_deadline(there, lab, class_):
-    there.says[A]["due_at"] = None
+    there.says[A] = ASSIGNMENT | {"due_at": None}
     there.says[f"{A}/overrides"] = [
         {"course_section_id": "71", "due_at": "2026-11-02T22:59:00Z"},
         {"course_section_id": "72", "due_at": "2026-11-04T22:59:00Z"},
@@ -248,14 +422,13 @@ def test_dates_that_nobody_can_have_here_are_named(there, lab, class_):
     there.says[f"{A}/overrides"] = [
         {"student_ids": [1001], "due_at": "2026-11-01T22:59:00Z"},
         {"student_ids": [1002], "due_at": None},
-        {"group_id": 5, "title": "Group A", "due_at": "2026-11-09T22:59:00Z"},
+        {"course_id": 12, "title": "Everyone", "due_at": "2026-11-09T22:59:00Z"},
         {"student_ids": [1005], "due_at": "2090-11-09T22:59:00Z"},
         {"student_ids": [4711], "due_at": "2026-11-09T22:59:00Z"},
     ]
-    there.says[A]["due_at"] = "2026-11-02T22:59:00Z"
     text = said(take_dates(there, "--enter"))
-    for part in ("jdoe: Canvas gives them less", "zvd: They have no due date", "Group A: These dates",
-                 "ota@x.edu: Their date in Canvas is too far", "4711: Students with another date"):  # fmt: skip
+    for part in ("jdoe. Canvas gives them less", "zvd. They have no due date", "Everyone. These dates",
+                 "ota@x.edu. Their date in Canvas is too far", "4711. Students with another date"):  # fmt: skip
         assert part in text
     with Gradebook.open(lab.course) as gradebook:
         assert gradebook.extensions(lab) == {}
@@ -269,7 +442,7 @@ def test_how_late_work_is_that_is_only_marked_as_late(there, lab, class_):
         (folder / LATE).write_text("Canvas")
     there.says[f"{A}/submissions"][0] |= {"late": True, "seconds_late": 5400}
     text = said(take_dates(there))
-    assert "zvd: How late they are is not known in Canvas" in text
+    assert "Left out: zvd. How late they are is not known in Canvas" in text
     assert (lab.course.submitted / "jdoe" / START / LATE).exists()
     assert "grader autograde" in said(take_dates(there, "--enter"))
     folder = lab.course.submitted / "jdoe" / START
@@ -282,10 +455,10 @@ def test_how_late_work_is_that_is_only_marked_as_late(there, lab, class_):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({A: {"due_at": "2026-11-02T22:59:00"}}, "no time with a zone"),
-        ({A: {"due_at": "tomorrow"}}, "no time with a zone"),
-        ({A: {"due_at": 5}}, "no time with a zone"),
-        ({A: {"due_at": "0001-01-01T00:00:00+14:00"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "2026-11-02T22:59:00"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "tomorrow"}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": 5}}, "no time with a zone"),
+        ({A: ASSIGNMENT | {"due_at": "0001-01-01T00:00:00+14:00"}}, "no time with a zone"),
         ({A: []}, "not the JSON"),
         ({f"{A}/overrides": [{"student_ids": [1001], "due_at": "2026-11-02"}]}, "no time with a zone"),
         ({f"{A}/overrides": [{"student_ids": "all", "due_at": None}]}, "are no list"),

@@ -13,13 +13,12 @@ import re
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from classroom import START, KernelFree, book_of, gradebook_undone, new_course, with_gradebook
-from fake_canvas import SECRET, Clock, Reply, serving
+from fake_canvas import ASSIGNMENT, COURSE, PATH, PLACES, SECRET, Clock, FakeCanvas, Reply, serving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -35,128 +34,7 @@ from grader.people import canvas as module
 from grader.people.canvas import TOKEN, Canvas
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-
-COURSE, ASSIGNMENT = 12, 345
-PATH = f"/api/v1/courses/{COURSE}/assignments/{ASSIGNMENT}"
-PLACES = {
-    "assignment": f"GET {PATH}",
-    "list": f"GET {PATH}/submissions",
-    "entering": f"POST {PATH}/submissions/update_grades",
-    "progress": "GET /api/v1/progress/9",
-    "policy": f"GET /api/v1/courses/{COURSE}/late_policy",
-    "file": f"POST {PATH}/submissions/2/comments/files",
-    "upload": "POST /files_api",
-    "confirm": "GET /api/v1/files/70/create_success",
-    "comment": f"PUT {PATH}/submissions/2",
-}
-
-
-@dataclass
-class FakeCanvas:
-    """Its grades, and every request that it got.
-
-    Attributes:
-        refuse: answers (status, headers, body) for the next requests, in the place of its own.
-        lie: makes of every answer, given its place, another one. A body of several parts is sent as they come, without its length.
-    """
-
-    points: float
-    kind: str = "points"
-    scores: dict[int, float | None] = field(default_factory=dict)
-    excused: set[int] = field(default_factory=set)
-    late: dict[int, float] = field(default_factory=dict)
-    deducting: bool | None = None
-    comments: list[tuple[int, dict[str, list[str]]]] = field(default_factory=list)
-    uploads: list[tuple[str | None, str]] = field(default_factory=list)
-    upload_at: str = ""
-    deaf: set[int] = field(default_factory=set)
-    refuse: list[Reply] = field(default_factory=list)
-    lie: Callable[[str, Reply], Reply] = lambda place, reply: reply
-    fail: str = ""
-    next_page: str = ""
-    requests: list[str] = field(default_factory=list)
-    sent: list[dict[str, list[str]]] = field(default_factory=list)
-    polls: int = 0
-    url: str = ""
-
-    def answer(self, method: str, target: str, token: str | None, form: str) -> Reply:
-        asked = f"{method} {target.partition('?')[0]}"
-        place = next((name for name, request in PLACES.items() if request == asked), "")
-        return self.lie(place, self._answer(method, target, token, form))
-
-    def _answer(self, method: str, target: str, token: str | None, form: str) -> Reply:
-        self.requests.append(f"{method} {target}")
-        if self.refuse:
-            return self.refuse.pop(0)
-        if method == "POST" and target == "/files_api":
-            self.uploads.append((token, form))
-            return 201, {"Location": f"{self.url}/api/v1/files/70/create_success?uuid=u"}, "{}"
-        if token != f"Bearer {SECRET}":
-            return 401, {}, '{"errors": [{"message": "Invalid access token."}]}'
-        parts = urlsplit(target)
-        if (method, parts.path) == ("GET", PATH):
-            what = {
-                "id": ASSIGNMENT,
-                "name": "Start",
-                "points_possible": self.points,
-                "grading_type": self.kind,
-            }
-            return 200, {}, json.dumps(what)
-        if (method, parts.path) == ("GET", f"{PATH}/submissions"):
-            return self._page(int(parse_qs(parts.query).get("page", ["1"])[0]))
-        if (method, parts.path) == ("POST", f"{PATH}/submissions/update_grades"):
-            self.sent.append(parse_qs(form))
-            self.polls = 0
-            return 200, {}, json.dumps({"id": 9, "workflow_state": "queued"})
-        if (method, parts.path) == ("GET", f"/api/v1/courses/{COURSE}/late_policy"):
-            if self.deducting is None:
-                return 404, {}, "{}"
-            return 200, {}, json.dumps({"late_policy": {"late_submission_deduction_enabled": self.deducting}})
-        if method == "POST" and re.fullmatch(f"{PATH}/submissions/[0-9]+/comments/files", parts.path):
-            where = {
-                "upload_url": f"{self.upload_at or self.url}/files_api",
-                "upload_params": {"key": "k", "n": 1},
-            }
-            return 200, {}, json.dumps(where)
-        if (method, parts.path) == ("GET", "/api/v1/files/70/create_success"):
-            return 200, {}, json.dumps({"id": 70, "display_name": "page.html"})
-        if method == "PUT" and (whose := re.fullmatch(f"{PATH}/submissions/([0-9]+)", parts.path)):
-            said = parse_qs(form)
-            self.comments.append((int(whose[1]), said))
-            if said.get("submission[late_policy_status]") == ["late"]:
-                self.late[int(whose[1])] = float(said["submission[seconds_late_override]"][0])
-            return 200, {}, json.dumps({"user_id": int(whose[1])})
-        if (method, parts.path) == ("GET", "/api/v1/progress/9"):
-            self.polls += 1
-            if self.polls == 1:
-                return 200, {}, json.dumps({"id": 9, "workflow_state": "running"})
-            if self.fail:
-                return 200, {}, json.dumps({"id": 9, "workflow_state": "failed", "message": self.fail})
-            for key, value in self.sent[-1].items():
-                if key.endswith("][excuse]"):
-                    self.excused.add(int(key.removeprefix("grade_data[").removesuffix("][excuse]")))
-                    continue
-                number = int(key.removeprefix("grade_data[").removesuffix("][posted_grade]"))
-                if number not in self.deaf:
-                    self.scores[number] = float(value[0])
-                    self.excused.discard(number)
-            return 200, {}, json.dumps({"id": 9, "workflow_state": "completed"})
-        return 404, {}, '{"errors": [{"message": "The specified resource does not exist."}]}'
-
-    def _page(self, page: int) -> Reply:
-        """One student a page. Canvas's late policy takes half a point off ``score``, not off ``entered_score``."""
-        if page > len(self.scores):
-            return 200, {}, "[]"
-        number = sorted(self.scores)[page - 1]
-        score = self.scores[number]
-        entry = {
-            "user_id": number, "entered_score": score, "score": score and score - 0.5,
-            "excused": number in self.excused, "user": {"id": number, "name": f"Person {number}"},
-            "late": number in self.late, "seconds_late": self.late.get(number, 0),
-        }  # fmt: skip
-        following = self.next_page or f"{self.url}{PATH}/submissions?page={page + 1}"
-        more = {"Link": f'<{self.url}{PATH}/submissions?page=1>; rel="first", <{following}>; rel="next"'}
-        return 200, more if page < len(self.scores) else {}, json.dumps([entry])
+from grader.show import to_canvas
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +90,7 @@ def test_without_send_it_only_says_what_differs(there, lab, tmp_path):
         ["poe_3", "Person 3", "3", "1", "0", "", ""],
         ["roe_2", "Person 2", "2", "", full, "", ""],
     ]
-    assert SECRET not in result.output
+    assert SECRET not in result.output and "The assignment in Canvas: “Start”." in result.output
 
 
 def test_work_that_is_newer_than_its_grade_is_told_before_anything_is_sent(there, lab):
@@ -388,7 +266,7 @@ def test_who_is_late_is_marked_unless_canvas_would_take_points_off_once_more(
 
 
 def test_many_grades_are_sent_in_parts(there, lab, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", 1)
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
     assert export(there, "--send").exit_code == 0
     assert [len(form) for form in there.sent] == [1, 1]
 
@@ -440,10 +318,15 @@ def test_it_does_not_wait_for_a_year(there, naps, asked):
     ("refusal", "says"),
     [
         ((401, {}, "{}"), "does not accept the token"),
+        (
+            (401, {}, '{"status":"unauthorised","errors":[{"message":"user not authorised"}]}'),
+            "may not see or change",
+        ),
+        ((401, {}, '{"errors":[{"message":"Expired access token."}]}'), "does not accept the token"),
         ((403, {}, '{"status": "unauthorized"}'), "may not see or change"),
         ((404, {}, "{}"), "no such course or assignment"),
         ((302, {"Location": "http://127.0.0.1:1/login"}, ""), "status 302"),
-        ((500, {}, ""), "status 500"),
+        ((500, {}, ""), "fails with status 500. Run the same command again later"),
         ((200, {}, "<html>Log in</html>"), "does not answer as Canvas"),
         ((200, {}, "[]"), "does not answer as Canvas"),
     ],
@@ -610,7 +493,7 @@ def test_a_job_that_never_ends_is_given_up_after_five_minutes(there, naps):
 
 
 def test_if_it_fails_after_the_first_part_it_says_that_grades_may_be_there(there, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", 1)
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
     posts = itertools.count()
 
     def second_refused(place: str, reply: Reply) -> Reply:
@@ -618,9 +501,68 @@ def test_if_it_fails_after_the_first_part_it_says_that_grades_may_be_there(there
 
     there.lie = second_refused
     said = seen_as(export(there, "--send"))
-    assert (
-        "does not accept the token" in said and "Of these 2 grades, some or all may have been entered" in said
-    )
+    assert "does not accept the token" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_what_was_sent_before_canvas_failed_is_known_and_not_sent_twice(there, lab, monkeypatch, status):
+    """Also if the gradebook has another grade by then: it is still ours in Canvas."""
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
+
+    def second_fails(place: str, reply: Reply) -> Reply:
+        return (status, {}, "") if len(there.sent) > 1 else reply  # and everything after it
+
+    there.scores = {1: lab.points, 2: None, 3: None, 4: None}
+    there.lie = second_fails
+    said = seen_as(export(there, "--send", replace=False))
+    assert f"status {status}" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+    assert there.scores[3] == 0.0 and there.scores[2] is None
+    there.lie, there.sent = lambda place, reply: reply, []
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_statuses([Status("poe_3", START, Kind.EXCUSED, "", "ill")])
+    assert export(there, "--send", replace=False).exit_code == 0
+    assert there.sent == [
+        {"grade_data[3][excuse]": ["true"]},
+        {"grade_data[2][posted_grade]": [f"{lab.points:.2f}"]},
+    ]
+
+
+def test_a_student_whom_canvas_refuses_does_not_keep_the_others_from_theirs(there, lab, monkeypatch):
+    monkeypatch.setattr(to_canvas, "BATCH", 1)
+
+    def first_failed(place: str, reply: Reply) -> Reply:
+        failed = place == "progress" and len(there.sent) == 1 and there.polls == 2
+        message = {"id": 9, "workflow_state": "failed", "message": "Couldn't find User(s) with API ids '2'"}
+        return (200, {}, json.dumps(message)) if failed else reply
+
+    there.deaf, there.lie = {3}, first_failed
+    said = seen_as(export(there, "--send"))
+    assert "API ids '2'" in said and "Of these 2 grades, 1 are known to be in Canvas" in said
+    assert there.scores[2] == lab.points and there.scores[3] == 1.0
+
+
+def test_what_an_answer_was_lost_of_is_looked_up(there, lab):
+    """Canvas enters the grades, and breaks down before it says so. They are noted as ours."""
+
+    def lost(place: str, reply: Reply) -> Reply:
+        return (500, {}, "") if place == "progress" and there.polls == 2 else reply
+
+    there.lie = lost
+    assert "Of these 2 grades, 2 are known to be in Canvas" in seen_as(export(there, "--send"))
+    with Gradebook.open(lab.course) as gradebook:
+        noted = gradebook.sent(lab, f"{there.url}{PATH.removeprefix('/api/v1')}")
+    assert {who: each.score for who, each in noted.items()} == dict.fromkeys(
+        ["doe_1", "roe_2"], lab.points
+    ) | {"poe_3": 0.0}
+
+
+def test_an_excuse_that_canvas_has_withdrawn_is_not_sent_back(there, lab):
+    place = f"{there.url}{PATH.removeprefix('/api/v1')}"
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_statuses([Status("roe_2", START, Kind.EXCUSED, "", "excused in Canvas")], place=place)
+    result = export(there, "--send")
+    assert "roe_2. Their excuse came from Canvas, which has it no longer" in " ".join(result.output.split())
+    assert there.excused == set() and there.scores[2] is None
 
 
 def test_cookies_are_not_kept(there):
@@ -661,6 +603,9 @@ HEADERS = st.fixed_dictionaries(
 def test_whatever_a_server_answers_it_works_or_says_one_sentence(there, naps, lab, pages, data):
     """One value of an otherwise right answer is another one or missing, at any place, and headers and status may be odd, too."""
     there.scores, there.sent, there.polls = {1: lab.points, 2: None, 3: 1.0, 4: None}, [], 0
+    there.groups = {50: [1, 2], 51: [3]}
+    there.about = {"group_category_id": 8, "grade_group_students_individually": False, "due_at": None}
+    there.about |= {"published": True, "post_manually": True}
     there.requests.clear()
     naps.clear()
     pages["roe_2"].write_text(f"<p>{next(ANOTHER)}</p>")
@@ -706,7 +651,40 @@ def test_an_assignment_that_counts_otherwise_gets_nothing(there, lab):
     assert "100 points" in export(there, "--send").output
     there.points, there.kind = lab.points, "pass_fail"
     assert "not graded in points" in export(there, "--send").output
+    there.kind, there.about = "points", {"published": False}
+    assert "is not published, so it takes no grades" in export(there).output
     assert there.sent == []
+
+
+@pytest.mark.parametrize("kind", ["points", "percent", "letter_grade", "gpa_scale"])
+def test_a_score_is_no_grade_of_a_scheme_that_has_its_name(there, lab, kind):
+    there.kind = kind
+    assert export(there, "--send").exit_code == 0
+    assert there.scores == {1: lab.points, 2: lab.points, 3: 0.0, 4: None}
+    assert "0 grades differ" in export(there).output
+
+
+def test_points_that_are_the_same_but_for_rounding_are_the_same(there, lab):
+    there.points = lab.points + 1e-9
+    assert "2 grades differ" in export(there).output
+
+
+def test_where_grades_are_posted_by_hand_it_says_so(there):
+    there.about = {"post_manually": True}
+    note = "Learners see what is sent only when somebody posts it in Canvas"
+    assert note in " ".join(export(there, "--send").output.split())
+    assert note not in " ".join(export(there).output.split())  # nothing differs any more
+
+
+def test_a_grade_for_a_whole_group_is_sent_only_if_all_of_it_have_it(there, lab):
+    there.about = {"group_category_id": 8, "grade_group_students_individually": False}
+    there.groups = {50: [1, 2, 999], 51: [3, 4]}
+    result = export(there, "--send")  # 4 has no grade here, and 3 has 0
+    text = " ".join(result.output.split())
+    assert "poe_3. Canvas gives all of a group one grade" in text and "roe_2. Canvas gives" not in text
+    assert there.scores == {1: lab.points, 2: lab.points, 3: 1.0, 4: None}
+    there.about["grade_group_students_individually"] = True
+    assert export(there, "--send").exit_code == 0 and there.scores[3] == 0.0
 
 
 def test_a_failed_job_and_grades_that_do_not_arrive_are_reported(there):

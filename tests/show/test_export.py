@@ -44,6 +44,7 @@ from grader.show.export import export, inert, write_feedback_zip
 from grader.show.feedback import generate_feedback
 from grader.show.standing import standing
 from grader.show.term import write_term
+from grader.show.worksheet import Worksheet
 
 
 @pytest.fixture
@@ -419,6 +420,13 @@ def test_a_worksheet_that_does_not_fit_is_refused_and_nothing_is_written(with_an
     result = moodle("--worksheet", file, "--out", tmp_path / "grades.csv")
     assert result.exit_code == 1 and says in " ".join(result.output.split()), result.output
     assert not (tmp_path / "grades.csv").exists()
+
+
+def test_points_that_differ_by_rounding_only_fit_a_worksheet(tmp_path):
+    """0.1 three times is more than 0.3, as floats are."""
+    file, out = worksheet_in(ENGLISH, tmp_path / "downloaded.csv"), tmp_path / "grades.csv"
+    assert Worksheet(file).fill(out, {"anna": "99"}, {"anna": 4.0}, 5 + 1e-12, replacing=False) == ()
+    assert [row[4] for row in rows_of(out)[1:]] == ["", "4.00", "3.00"]
 
 
 def test_options_for_moodle_are_for_moodle_and_the_download_is_kept(with_anna, tmp_path):

@@ -177,6 +177,14 @@ def test_canvas_s_excused_comes_back_in(course, tmp_path, monkeypatch):
     assert found == {"anna": ("excused", "excused in Canvas"), "dan": ("excused", "excused in Canvas")}
 
 
+def test_two_assignments_of_one_lab_in_canvas_s_export_are_refused(course, tmp_path, monkeypatch):
+    file = tmp_path / "canvas.csv"
+    file.write_text(f'Student,ID,Section,{START} (4711),{START} (4712)\n"Doe, Anna",11,Monday,EX,4\n')
+    monkeypatch.chdir(course.root)
+    told = " ".join(str(CliRunner().invoke(app, ["status", "import", str(file)]).output).split())
+    assert f"row 1, column E: there is another column for {START}" in told and "nothing has changed" in told
+
+
 def test_the_log_has_who_what_and_why(course, monkeypatch):
     say(course, monkeypatch, "status", "set", "Anna Doe", "excused", "00", "--because", "ill")
     say(course, monkeypatch, "status", "withdraw", "anna", "excused", "00", "--because", "not ill")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 
 import pytest
 from classroom import START, KernelFree, book_of, hand_in_class, new_course, with_gradebook
@@ -59,6 +60,30 @@ def test_report_and_exports_of_a_section_have_its_students_only(lab, tmp_path):
         out = tmp_path / f"{form}.csv"
         run("export", "--format", form, "--section", "Tuesday", "--out", str(out))
         assert [id for id in column(out.read_text(), who) if id] == ["s01", "s02"]
+
+
+@pytest.mark.parametrize("section", ["checks", "Misconceptions", "similar", "Monday-checks"])
+def test_files_of_a_section_are_nobody_else_s_whatever_it_is_called(lab, section):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s00", "Ada", "Berg", section=section)])
+    for command in (
+        ("report", START),
+        ("similar", START),
+        ("report", START, "--section", "Monday"),
+        ("term",),
+    ):
+        run(*command)
+    reports = lab.course.grading / "reports"
+    before = {file: file.read_bytes() for file in reports.iterdir()}
+    for command in (("report", START), ("similar", START), ("term",)):
+        run(*command, "--section", section)
+    names = [file.name.casefold() for file in reports.iterdir()]  # as some file systems see them
+    assert {file: file.read_bytes() for file in before} == before and len(names) == len({*names})
+    (table,) = (
+        file for file in {*reports.glob(f"{START}-*.csv")} - before.keys()
+        if re.fullmatch("[0-9a-f]{8}", file.stem.removeprefix(f"{START}-{section}-"))
+    )  # fmt: skip
+    assert column(table.read_text(), "student") == ["s00"]
 
 
 def test_who_is_not_on_the_roster_is_not_missing_from_it(lab):
