@@ -337,7 +337,7 @@ slip("token_loss", "softmax_twice", "A softmax is taken before cross-entropy, wh
      "softmax is applied twice.",
      ("logits.flatten(0, 1)", "logits.softmax(-1).flatten(0, 1)"))
 
-slip("token_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
+slip("token_loss", "logits_for_log_probabilities", "The logits are treated as log-probabilities.",
      "You pick out one number for each label and average them, as `nll_loss` does. That is right for "
      "log-probabilities. Logits can be any numbers, so your loss can fall below 0.",
      ("F.cross_entropy(", "F.nll_loss("))

@@ -370,7 +370,7 @@ slip("span_loss", "small_number_in_the_logarithm",
      ("cross_entropy(start_logits, ", "nll_loss((start_logits.softmax(-1) + 1e-9).log(), "),
      ("cross_entropy(end_logits, ", "nll_loss((end_logits.softmax(-1) + 1e-9).log(), "))
 
-slip("span_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
+slip("span_loss", "logits_for_log_probabilities", "The logits are treated as log-probabilities.",
      "Your loss is minus the mean of the right tokens' logits. Logits can be any numbers, so your loss can "
      "fall below 0. (`nll_loss` expects log-probabilities.)",
      ("functional.cross_entropy", "functional.nll_loss", 2))
@@ -790,8 +790,8 @@ slip("answer", "always_an_answer", "There is always an answer, whatever the thre
 
 slip("answer", "greatest_no_answer_score",
      "The highest of the windows' no-answer scores is used instead of the lowest.",
-     "A window without the answer is right to say that it has none. It must not outvote the window that "
-     "found the answer. Which of the no-answer scores should you use?",
+     "A window without the answer is right to say that there is no answer. It must not outvote the window "
+     "that found the answer. Which of the no-answer scores should you use?",
      (".min())", ".max())"))
 
 slip("answer", "no_answer_of_the_best_window",

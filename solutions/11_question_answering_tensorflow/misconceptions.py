@@ -398,8 +398,8 @@ slip("answer", "never_nothing", "There is always an answer, whatever the thresho
       ""))
 
 slip("answer", "outvoted", "The highest of the windows' no-answer scores is used instead of the lowest.",
-     "A window without the answer is right to say that it has none. It must not outvote the window that "
-     "found the answer. Which of the no-answer scores should you use?",
+     "A window without the answer is right to say that there is no answer. It must not outvote the window "
+     "that found the answer. Which of the no-answer scores should you use?",
      ("tf.reduce_min", "tf.reduce_max"))
 
 slip("answer", "no_answer_of_the_best_window", "The span is compared with the no-answer score of its own window.",
