@@ -108,7 +108,7 @@ def _call_token_span(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
 
 
 def tokens_cover_the_answer(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """The tokens from first to last cover the answer, and none of them is superfluous."""
+    """The tokens from first to last cover the answer, and each of them is needed."""
     first, last = outputs["span"].tolist()
     if (first, last) == (0, 0):
         return None
@@ -218,7 +218,7 @@ def neighbours_share_the_overlap(inputs: Inputs, outputs: Outputs) -> np.ndarray
 
 
 def no_window_is_too_long(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """No window has more than `size` tokens, and none goes beyond the end."""
+    """No window has more than `size` tokens, and no window ends after the end of the text."""
     windows = outputs["windows"]
     return (windows[:, 1] - windows[:, 0] <= inputs["size"]) & (windows[:, 1] <= inputs["length"])
 
@@ -1037,7 +1037,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The model is asked in evaluation mode, and no gradients are kept."""
+    """The model is called in evaluation mode, and no gradients are kept."""
     return outputs["careful"]
 
 

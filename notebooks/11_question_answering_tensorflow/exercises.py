@@ -136,7 +136,7 @@ def _call_token_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
 
 
 def tokens_cover_the_answers(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The tokens from first to last cover the answer, and none of them is superfluous."""
+    """The tokens from first to last cover the answer, and each of them is needed."""
     fits = []
     for row, (first, last) in enumerate(zip(outputs["first"], outputs["last"], strict=True)):
         if (first, last) == (0, 0):

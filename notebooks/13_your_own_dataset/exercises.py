@@ -270,7 +270,7 @@ def _retyped(rng: np.random.Generator, text: str, kind: int) -> str:
 
 
 def nobody_is_later_than_himself(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The first row with a text is never later than the row itself."""
+    """The first row with a text never comes after the row itself."""
     return outputs["first"] <= np.arange(len(inputs["texts"]))
 
 
@@ -1125,7 +1125,7 @@ def like_a_bag_of_words(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, n
 
 
 def like_a_frozen_encoder(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
-    """At least 60 % are right: a frozen encoder with a thousand labels comes a little further."""
+    """At least 60 % are right: a frozen encoder with a thousand labels reaches a little more."""
     return _share_right(outputs, hidden) >= 0.60
 
 

@@ -192,7 +192,7 @@ def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 
 def no_two_overlap(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The spans are in the order of the text, and none begins before the previous one has ended."""
+    """The spans are in the order of the text, and no span begins before the previous one has ended."""
     spans = outputs["entities"]
     return spans[1:, 0] >= spans[:-1, 1]
 
