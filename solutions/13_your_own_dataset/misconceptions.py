@@ -147,6 +147,10 @@ slip("find_leaks", "labels_without_capitals", "Labels that differ in capitals on
      "Capitals do not count in texts. In labels they do: two spellings are two classes for a model.",
      ("labels_of.setdefault(text, set()).add(label)", "labels_of.setdefault(text, set()).add(label.lower())"))
 
+slip("find_leaks", "labels_without_spaces", "Labels that differ in white space at their ends only do not count as a contradiction.",
+     "White space does not count in texts. In labels it does: a label with a space behind it is another class for a model.",
+     ("labels_of.setdefault(text, set()).add(label)", "labels_of.setdefault(text, set()).add(label.strip())"))
+
 
 # ---------------------------------------------------------------------------------- split_by_group
 
@@ -226,6 +230,11 @@ slip("embed", "gradients_recorded", "Gradients are recorded.",
      "The numbers are right, but PyTorch remembers every step for a backward pass that never comes. This costs memory and time.",
      ("set_grad_enabled(False)", "set_grad_enabled(True)"),
      ("torch.cat(vectors).numpy()", "torch.cat(vectors).detach().numpy()"))
+
+slip("embed", "left_frozen", "The encoder is frozen afterwards: its weights cannot be trained any more.",
+     "`requires_grad_(False)` stays when your function is done, and the encoder belongs to whoever calls it. That no gradients are "
+     "recorded can be limited to one block of lines. How?",
+     ("    encoder.eval()\n", "    encoder.eval().requires_grad_(False)\n"))
 
 slip("embed", "first_piece", "The state of the first piece stands for the text.",
      "Some models are trained so that [CLS] stands for the text. This one was trained with the mean.",
