@@ -172,7 +172,7 @@ def _to_both_ends(rng: np.random.Generator) -> Inputs:
 
 
 def _said_before(rng: np.random.Generator) -> Inputs:
-    """The words of both entities, which end with white space, stand earlier in the text, where nothing is marked."""
+    """The words of both entities, which end with white space, stand earlier in the text, where nothing is marked. So does a label."""
     name, skill = (
         _word(rng, rng.integers(4, 30)),
         _word(rng, rng.integers(31, 60)),
@@ -181,7 +181,7 @@ def _said_before(rng: np.random.Generator) -> Inputs:
     end = len(text) - len(skill) - 1
     return {
         "text": text,
-        "entities": [Entity(end - len(name) - 1, end, "Name"), Entity(end, len(text), "College")],
+        "entities": [Entity(end - len(name) - 1, end, "Name "), Entity(end, len(text), "College")],
     }
 
 
@@ -793,6 +793,7 @@ def _epoch(
     training: bool = True,
     left_over: float = 0.0,
     used_once: bool = False,
+    frozen: bool = False,
 ):
     """Batches of different sizes and lengths, and the weights of a small tagger.
 
@@ -800,6 +801,7 @@ def _epoch(
         max_norm: None is the function's own default; the gradients are then longer than that.
         left_over: every entry of the gradients that are there before the epoch.
         used_once: hand the batches over as an iterator, not as a list.
+        frozen: no gradients are computed for the embeddings, as in the notebook's own training.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -823,6 +825,7 @@ def _epoch(
             "training": training,
             "left_over": left_over,
             "used_once": used_once,
+            "frozen": frozen,
         }
 
     return inputs
@@ -845,11 +848,14 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
             return seen @ self.weight.T + self.bias
 
     model = Tagger().train(inputs["training"])
+    model.encoder.embedding.requires_grad_(not inputs["frozen"])
     of_the_encoder = list(model.encoder.parameters())
     groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
     optimizer = torch.optim.SGD(groups, lr=0.8)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
-    batches = [{name: _tensor(array) for name, array in batch.items()} for batch in inputs["batches"]]
+    batches = [
+        tensors(batch) for batch in inputs["batches"]
+    ]  # the inputs' own memory: nothing may change in it
     for parameter in model.parameters() if inputs["left_over"] else ():
         parameter.grad = torch.full_like(parameter, inputs["left_over"])
     more = [] if inputs["max_norm"] is None else [inputs["max_norm"]]
@@ -860,6 +866,11 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
         for loss in losses:
             if not isinstance(loss, numbers.Real):
                 raise WrongForm(f"there is a {type(loss).__name__} among the losses; expected plain numbers.")
+    for batch, made in zip(batches, inputs["batches"], strict=True):
+        if batch.keys() != made.keys():
+            raise WrongForm(
+                f"a batch has other keys afterwards: {', '.join(map(str, batch)) or 'none'}. Batches are used again; leave them as they are."
+            )
     weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     if isinstance(losses, (list, tuple)):
         losses = np.array([float(loss) for loss in losses])
@@ -883,6 +894,7 @@ train_epoch = Exercise(
             "a model that was left in evaluation mode, with old gradients",
             _epoch(2, training=False, left_over=0.5),
         ),
+        Case("embeddings that are frozen", _epoch(3, frozen=True)),
     ),
     bypasses=("transformers.Trainer",),
 )

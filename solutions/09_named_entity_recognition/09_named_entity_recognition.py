@@ -637,7 +637,7 @@ def train_epoch(
 
     Args:
         model: called as `model(input_ids, attention_mask)`; gives logits (batch,
-            seq_len, num_labels).
+            seq_len, num_labels). Weights that are frozen stay as they are.
         batches: dicts as made by `encode_batch`; any iterable, used once.
         optimizer: from torch.optim, over the model's parameters.
         scheduler: from torch.optim.lr_scheduler, or None; it takes a step after each

@@ -438,6 +438,11 @@ slip("train_epoch", "mask_not_handed_over", "The attention mask has no effect: t
      "In training, the model looks at the padding. Which mask do you pass to it?",
      (', batch["attention_mask"]', ""))
 
+slip("train_epoch", "frozen_weights_trained", "Weights that are frozen are trained.",
+     "A weight whose `requires_grad` is False should stay as it is: before training, the notebook freezes the embeddings. Does a line "
+     "of yours set `requires_grad` again?",
+     ("    model.train()\n", "    model.train().requires_grad_(True)\n"))
+
 slip("train_epoch", "mean_returned", "The mean of the losses is returned instead of the loss of each batch.",
      "You return one number for the whole epoch. The exercise asks for the loss of each batch: these "
      "losses make up the learning curve.",

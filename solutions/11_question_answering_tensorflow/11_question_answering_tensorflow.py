@@ -675,7 +675,11 @@ check("question_answering_tensorflow.train_step")
 def windows_of(
     question: str, context: str, tokenize, max_length: int, overlap: int
 ) -> list[dict]:
-    """The windows of a context, for one question about it."""
+    """The windows of a context, for one question about it, to be given to `stacked`.
+
+    Each is a dict: lists input_ids, token_type_ids, attention_mask and offsets, of
+    max_length entries, padding included, and numbers start_position, end_position.
+    """
     return features_of(QuestionExample(context, question, (), "asked", "asked"),
                        tokenize, max_length, overlap)
 
@@ -705,7 +709,7 @@ def answer(
         is none.
     """
     windows = windows_of(question, context, tokenize, max_length, overlap)
-    # 1. Ask the model about all windows.
+    # 1. Ask the model about all windows: `stacked(windows)` is a dict of arrays.
     ### BEGIN SOLUTION
     arrays = stacked(windows)
     names = ("input_ids", "attention_mask", "token_type_ids", "allowed")

@@ -791,6 +791,14 @@ def _at_the_beginning(rng: np.random.Generator) -> Inputs:
     return made
 
 
+def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
+    """The reader finds the last two words and the full stop behind them."""
+    made = asked(words=6, says=(4, 6), new_reader=ScriptedKerasReader)(rng)
+    model, (ids, _) = made["model"], made["tokenize"](made["context"])
+    model.ends = {(ids[-2], ids[-1]): model.ends.pop((ids[-3], ids[-2]))}
+    return made
+
+
 def _one_token_too_long(rng: np.random.Generator) -> Inputs:
     made = asked(words=7, says=(2, 6), decoy=1, new_reader=ScriptedKerasReader)(rng)
     return {**made, "max_answer_length": 7}
@@ -812,6 +820,7 @@ answer = Exercise(
                 _one_token_too_long,
             ),
         ),
+        Case("a full stop that belongs to the answer", _with_the_full_stop),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),

@@ -247,8 +247,9 @@ for text in ["  Returns  The AXES.\n", "returns the axes."]:
 def find_leaks(
     texts: list[str], labels: list[str], in_test: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What occurs more than once in a data set. Capitals and the amount of white space
-    do not count.
+    """What occurs more than once in a data set. Two texts are the same if they have the
+    same words in the same order. Capitals do not count, nor does white space between
+    words or at the ends; all else does. Labels are the same only if they are equal.
 
     Args:
         texts, labels: of each row.
@@ -468,7 +469,7 @@ def embed(
 
     Args:
         encoder: gives an object with ``last_hidden_state`` (batch, len, hidden) for
-            what the tokenizer gives.
+            what the tokenizer gives. Its weights can be trained afterwards as before.
         tokenizer: called with texts, ``padding=True, truncation=True,
             return_tensors="pt"``, it gives a dict with ``input_ids`` and
             ``attention_mask``, (batch, len); 1 = real.

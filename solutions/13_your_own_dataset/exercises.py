@@ -213,8 +213,9 @@ def _copied(singles: int, three_times: bool = False):
         apart, other_label = new_text(rng, words, (4, 8)), str(rng.choice(labels))
         rows.append((apart, str(rng.choice(labels)), True))
         rows += [(near, other_label, False) for near in _nearly(apart)]
-        twice = new_text(rng, words, (5, 9))  # one text with two labels that differ in capitals only
-        rows += [(twice, labels[0], False), (twice, labels[0].upper(), False)]
+        for near in (labels[0].upper(), f"{labels[0]} "):  # two labels that only look alike
+            twice = new_text(rng, words, (5, 9))
+            rows += [(twice, labels[0], False), (twice, near, False)]
         kind, runs, at_the_ends = 0, iter(_RUNS), []
         for sides in ((False, False), (True, True), (False, True), (True, False)):
             for agree in (True, False, True):
@@ -291,9 +292,22 @@ def _all_contradicted(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _call_leaks(learner: Callable, inputs: Inputs) -> Any:
+    """Calls the learner's function.
+
+    Raises:
+        TypeError: the rows are no whole numbers. Nothing can be indexed with others.
+    """
+    found = call_function(learner, inputs)
+    if isinstance(found, (tuple, list)) and found and (first := np.asarray(found[0])).dtype.kind == "f":
+        raise TypeError(f"`first` has the dtype {first.dtype}; expected integers, to index with.")
+    return found
+
+
 find_leaks = Exercise(
     name="find_leaks",
     returns=("first", "contradicted", "leaked"),
+    call=_call_leaks,
     cases=(
         Case(
             "copies with other spaces and capitals; then every text contradicts another",
@@ -486,6 +500,7 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         "vectors": vectors,
         "batch_too_large": encoder.largest > inputs.get("batch_size", 32),
         "gradients_recorded": bool(encoder.recorded),
+        "frozen_afterwards": not encoder.scale.requires_grad,
     }  # fmt: skip
 
 
@@ -501,7 +516,7 @@ def batches_change_no_vector(runs: list[Run]) -> np.ndarray:
 
 embed = Exercise(
     name="embed",
-    returns=("vectors", "batch_too_large", "gradients_recorded"),
+    returns=("vectors", "batch_too_large", "gradients_recorded", "frozen_afterwards"),
     call=_call_embed,
     seconds=SECONDS,
     cases=(

@@ -167,6 +167,11 @@ slip("find_leaks", "labels_without_capitals",
      "classes.",
      ("labels_of.setdefault(text, set()).add(label)", "labels_of.setdefault(text, set()).add(label.lower())"))
 
+slip("find_leaks", "labels_without_spaces", "Labels that differ only in spaces at their ends do not count as a contradiction.",
+     "White space makes no difference in texts, but it does in labels: for a model, a label with a space behind it is another "
+     "class.",
+     ("labels_of.setdefault(text, set()).add(label)", "labels_of.setdefault(text, set()).add(label.strip())"))
+
 
 # ---------------------------------------------------------------------------------- split_by_group
 
@@ -259,6 +264,11 @@ slip("embed", "gradients_recorded", "Gradients are recorded.",
      "costs memory and time.",
      ("set_grad_enabled(False)", "set_grad_enabled(True)"),
      ("torch.cat(vectors).numpy()", "torch.cat(vectors).detach().numpy()"))
+
+slip("embed", "left_frozen", "The encoder is frozen afterwards: its weights cannot be trained any more.",
+     "`requires_grad_(False)` still holds when your function has ended, and the caller may want to train the encoder. How do you "
+     "turn off gradients for one block of lines only?",
+     ("    encoder.eval()\n", "    encoder.eval().requires_grad_(False)\n"))
 
 slip("embed", "first_piece", "The state of the first piece is used for the whole text.",
      "Some models are trained so that [CLS] stands for the text. This one was trained with the mean.",
