@@ -1425,7 +1425,10 @@ show_scores("F1 on half of development, from 0 to 1",
             [one.document for one in some], beside="32 bits")
 
 # %% [markdown]
-# QUANT_TEXT
+# The file shrinks from 91 to 59 MB. Of these 59, 47 are the table of 30,522 word pieces, which stays in 32 bits; the matrices shrink to a quarter. The
+# seconds depend on your processor. The score was lower by 0.06 when this lab was written, and the interval of the difference just reaches 0. *Cannot be
+# told apart* does not mean *equally good*: with so few questions, a loss of several points stays hidden. So measure before you give a small model to
+# anybody. Your threshold was chosen for 32 bits; whether another one brings the score back is for you to try.
 #
 # ### Where extractive question answering stands today
 #
