@@ -853,14 +853,8 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
     groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
     optimizer = torch.optim.SGD(groups, lr=0.8)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
-<<<<<<< HEAD
-    batches = [
-        tensors(batch) for batch in inputs["batches"]
-    ]  # the inputs' own memory: nothing may change in it
-=======
     # the inputs' own memory, so that a change in it is seen
     batches = [tensors(batch) for batch in inputs["batches"]]
->>>>>>> h7
     for parameter in model.parameters() if inputs["left_over"] else ():
         parameter.grad = torch.full_like(parameter, inputs["left_over"])
     more = [] if inputs["max_norm"] is None else [inputs["max_norm"]]
