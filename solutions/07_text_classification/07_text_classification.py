@@ -1391,7 +1391,7 @@ for name, task in TASKS.items():
 # For *which library* the choice is the bag of words, the simplest model that reads at all. Its score on the test is close to the one on validation. For
 # *is or are* it is the encoder with positions; the LSTM had the same score and has more weights. It makes no mistake on the test either, while the bag
 # of words cannot be told apart from a program that always gives the same answer. (That program scores 0.195 on the validation part of the first task
-# and 0.099 on its test: so different are two draws of whole modules.)
+# and 0.099 on its test. Two draws of whole modules can be that different.)
 #
 # ### Words, or their order?
 #
@@ -1580,9 +1580,10 @@ measured("text_classification.sure")
 # The column *a perfect model has* is the noise floor. Take models that are exactly as sure as they are right: on a set of this size, 95 % of them
 # have an error in this range. It does not begin at 0, because chance moves the accuracy of each bin.
 #
-# Both models are right about equally often. But the model of the best epoch is too sure by 7 points, and the later one by 25. Both errors are far
-# above the floor. If somebody acts on the probabilities, that is a large difference, and accuracy does not show it. So there are two questions, and
-# each may have its own best epoch: *which class is it?* and *how likely is that?* The validation **loss** is about the second.
+# Both models are right about equally often. But the model of the best epoch is too sure by 4 points, and the later one by 27. The error of the later
+# one is far above the floor, that of the best epoch at its upper end. (Its epoch was chosen by the loss on these very texts. On others it may be a little
+# surer than it should be.) If somebody acts on the probabilities, this is a large difference between the two, and accuracy does not show it. So there are
+# two questions, and each may have its own best epoch: *which class is it?* and *how likely is that?* The validation **loss** is about the second.
 #
 # ## Common mistakes, by their symptom
 #

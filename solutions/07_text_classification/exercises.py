@@ -157,13 +157,14 @@ def _all_of_them(rng: np.random.Generator) -> Inputs:
 
 def _none_of_them(rng: np.random.Generator) -> Inputs:
     """No sample is to be tested."""
-    return _in_this_order(rng, rng.integers(3, 8, 4).tolist(), 0.0)
+    return _in_this_order(rng, rng.integers(3, 8, 5).tolist(), 0.0)
 
 
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
-    order[-3:] = (
+    order[-4:] = (
         f"{order[0]}.b",
+        f"{order[0]} ",
         order[0].upper(),
         order[0][:-1],
     )  # nearly another group's name, or a part of it
@@ -202,7 +203,8 @@ split_by_group = Exercise(
 
 def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
     """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter.
-    The longest text has words with a capital, an accent, digits and marks; the index has them, too, and what would be left of them."""
+    The longest text has words with a capital, an accent, digits and marks, and a full stop at its end; the index has them, too, and what
+    would be left of them."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         names = [str(rng.choice(list("aio"))), *new_words(rng, 11 + len(lengths))]
@@ -211,7 +213,6 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
             f"{names[2]}'s",
             f"é{names[3]}",
             f"{names[4]}-{names[5]}",
-            f"{names[6]}.",
             "42",
         ]
         plain = [names[2] + "s", f"e{names[3]}", names[4] + names[5], *names[1:7]]
@@ -219,8 +220,8 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
         lists = []
         for length, end in zip(rng.permutation(lengths).tolist(), ends, strict=True):
             row = rng.choice(words, length).tolist()
-            more = rng.permutation(marked).tolist() if length == max(lengths) else []
-            lists.append([*row, row[0], *more, names[11], end] if length > 2 else [*row[1:], end])
+            row = [*row, row[0], names[11], end] if length > 2 else [*row[1:], end]
+            lists.append(row if length < max(lengths) else [*row, *rng.permutation(marked), f"{names[6]}."])
         found = {
             " ".join(row[start : start + size])
             for row in lists
@@ -233,7 +234,7 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
             " ".join(rng.choice(words, 2)) for _ in range(4)
         }
         kept = [gram for gram in sorted(found) if rng.random() < 0.85] + marked + words + ends[2:]
-        kept = list(dict.fromkeys([*kept, *plain]))
+        kept = list(dict.fromkeys([*kept, f"{names[6]}.", *plain]))
         between = rng.permutation(len(kept)).tolist()  # the columns stand in no order
         index = {ends[0]: 0} | {gram: column + 1 for gram, column in zip(kept, between, strict=True)}
         index[ends[1]] = len(index)
@@ -447,6 +448,7 @@ def _layer_and_copy(learner: Callable, inputs: Inputs, x: Any, **options: Any) -
 
 def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import keras
+    import tensorflow as tf
 
     ids = tensors(inputs)["ids"]
     symbol = (
@@ -462,7 +464,11 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
             strict=True,
         ):
             _set_embeddings(each, inputs["weights"], which)
-            output = each(ids) if symbol is None else keras.Model(symbol, each(symbol))(ids)
+            run = each
+            if symbol is not None:  # as in training: one graph for batches of all sizes
+                model = keras.Model(symbol, each(symbol))
+                run = tf.function(model, input_signature=[tf.TensorSpec((None, None), tf.int32)])
+            output = run(ids)
             found[name] = at_words(np.asarray(output), inputs["ids"] != 0)
         if len(layers[0].trainable_weights) != len(inputs["weights"]):
             raise TypeError("a table of the layer cannot be trained, so it is never learned.")
@@ -517,8 +523,8 @@ positional_embedding = Exercise(
         ),
         Case("4 sentences, without positions", _embedding(4, 5, 9, use_positions=False)),
         Case(
-            "in a model whose input has no fixed length; one sentence has `max_len` words",
-            _embedding(2, 7, 8, symbolic=True),
+            "in a model whose input has no fixed length; one sentence has `max_len` words; then all have fewer",
+            together(_embedding(2, 7, 8, symbolic=True), _embedding(3, 5, 11, symbolic=True)),
         ),
         Case("sentences in reverse order, with and without positions", _reversed, same_word_other_place),
         Case("gradients reach both tables", _embedding(3, 6, 10), reaches=("weights",)),
@@ -728,8 +734,8 @@ masked_mean = Exercise(
             _states(4, 7, an_empty_one=True),
         ),
         Case(
-            "gradients reach the states, with a mask and without",
-            together(_states(3, 4), _states(2, 5, masked=False)),
+            "gradients reach the states, with a mask and without; with a sentence that has no real word",
+            together(_states(3, 4), _states(2, 5, masked=False), _states(4, 6, an_empty_one=True)),
             reaches=("states",),
         ),
     ),

@@ -226,6 +226,11 @@ slip("PositionalEmbedding", "NoPositions", "No positions are in the output, even
      "The order of the words changes nothing in your output. What do you do with the vectors of the places?",
      ("            embedded = embedded + self.position_embeddings(places)", "            self.position_embeddings(places)"))
 
+slip("PositionalEmbedding", "LengthFromPython", "The places are cut to a length that Python has to know.",
+     "In a compiled model `ids.shape[1]` may be None, and a slice up to None keeps everything. How could you count the places with "
+     "tensors, without knowing the length?",
+     ("ops.cumsum(ops.ones_like(ids), axis=1) - 1", 'ops.arange(self.config["max_len"])[: ids.shape[1]]'))
+
 slip("PositionalEmbedding", "Multiplied", "The vectors of words and places are multiplied.",
      "A word's vector and its place's vector are added, entry by entry.",
      ("embedded + self.position_embeddings", "embedded * self.position_embeddings"))
@@ -411,6 +416,13 @@ slip("masked_mean", "no_gradient", "The result is computed without gradients, so
      "both do that. In training, gradients have to get back through every step to the states. Which of your "
      "lines stops them?",
      ("    if mask is None:\n", "    states = ops.stop_gradient(states)\n    if mask is None:\n"))
+
+
+slip("masked_mean", "nan_on_the_way_back", "The gradients of a sentence without real words are NaN.",
+     "Your mean is right, but its gradients are NaN, and training would spread that to every weight. You divide by 0 and replace the "
+     "result afterwards; the gradient still passes through the division. Choose a safe number to divide by instead.",
+     ("ops.sum(states * real, axis=1) / ops.maximum(ops.sum(real, axis=1), 1)",
+      "ops.where(ops.sum(real, axis=1) > 0, ops.sum(states * real, axis=1) / ops.sum(real, axis=1), 0.0)"))
 
 
 # ---------------------------------------------------------------------------------- build_classifier

@@ -1041,6 +1041,14 @@ def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["careful"]
 
 
+def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
+    """The reader finds the last two words and the full stop behind them."""
+    inputs = _asked(words=6, says=(4, 6))(rng)
+    reader, (ids, _) = inputs["model"], inputs["tokenize"](inputs["context"])
+    reader.ends = {(ids[-2], ids[-1]): reader.ends.pop((ids[-3], ids[-2]))}
+    return inputs
+
+
 answer = Exercise(
     name="answer",
     returns=("start", "end", "margin", "careful"),
@@ -1056,6 +1064,7 @@ answer = Exercise(
             "an answer of as many tokens as allowed; one that would be longer; a single token",
             together(_asked(words=7, says=(1, 5)), _asked(words=7, says=(1, 6)), _one_token),
         ),
+        Case("a full stop that belongs to the answer", _with_the_full_stop),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),

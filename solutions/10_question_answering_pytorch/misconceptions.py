@@ -757,6 +757,13 @@ slip("answer", "place_by_find",
       "words = context[offsets[first][0] : offsets[last][1]]\n"
       "    return context.find(words), context.find(words) + len(words), margin"))
 
+slip("answer", "full_stop_left_out", "A full stop at the end of the answer is left out.",
+     "Return the span exactly as the model has found it. A mark may be part of an answer, as in `Washington, D.C.`. The answers in the "
+     "training data decide that.",
+     ("    return offsets[first][0], offsets[last][1], margin",
+      "    start, end = offsets[first][0], offsets[last][1]\n"
+      "    return start, start + len(context[start:end].rstrip(\".\")), margin"))
+
 slip("answer", "places_in_the_stripped_text", "Positions are counted without the white space in front of the context.",
      "Your positions count in a text without the white space at the front. But the answer is cut out of "
      "the context as it was given. So your positions are too small by the length of that white space.",

@@ -433,8 +433,8 @@ slip("answer", "lowest_of_start_and_end_apart",
       "tf.reduce_min(start_logits[:, 0]) + tf.reduce_min(end_logits[:, 0])"))
 
 slip("answer", "full_stop_left_out", "A full stop at the end of the answer is left out.",
-     "Return the span as the model has found it. Marks may be part of an answer, as in `Washington, D.C.`: the answers in the training data "
-     "decide that, not you.",
+     "Return the span exactly as the model has found it. A mark may be part of an answer, as in `Washington, D.C.`. The answers in the "
+     "training data decide that.",
      ("    return offsets[int(first[window])][0], offsets[int(last[window])][1], margin",
       "    start, end = offsets[int(first[window])][0], offsets[int(last[window])][1]\n"
       "    return start, start + len(context[start:end].rstrip(\".\")), margin"))

@@ -140,6 +140,8 @@ def test_what_an_exercise_forbids_is_told_in_its_cell(labs, name):
         (TEXTS, "split_by_group", "group in chosen for group", "any(map(group.startswith, chosen)) for group"),
         (TEXTS, "bag_of_ngrams", "text.split()", "[word.strip('.') for word in text.split()]"),
         (TEXTS, "bag_of_ngrams", "text.split()", "[word for word in text.split() if not word.isdigit()]"),
+        (TEXTS, "split_by_group", "group in chosen for group", "group.strip() in {each.strip() for each in chosen} for group"),
+        (TEXTS, "bag_of_ngrams", "text.split()", "text.strip('.').split()"),
         (TEXTS, "masked_mean", "return ops.mean(states, axis=1)", "return ops.mean(ops.stop_gradient(states), axis=1)"),
         (TEXTS, "best_epoch", "loss < losses[best - 1]", "abs(loss) < abs(losses[best - 1])"),
         (TEXTS, "best_epoch", "epoch - best >= patience", "epoch - best >= max(patience, 2)"),
