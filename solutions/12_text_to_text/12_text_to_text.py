@@ -827,7 +827,7 @@ print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. 
 # %% [markdown]
 # Does such pretraining help a model as small as yours? It was tried once for the course. The model of section 6 first learned from 600 batches of gap
 # texts, cut out of the course's English: the sentences of lab 05, articles and docstrings. Then it learned one task from 1,000 examples, in 400
-# batches of 32. Two rivals stand beside it: the same 400 batches without pretraining, and 1,000 batches of the task, which take as long as both.
+# batches of 32. Two rivals stand beside it: the same 400 batches without pretraining, and 1,000 batches of the task, as many as both together.
 
 # %% tags=["skip-grading"]
 from course_utils.data.pretraining import load_pretraining
@@ -846,7 +846,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # Here it did not help. It harmed: with every seed and in both tasks, the pretrained model is right less often than the one that began with nothing.
 # The 600 batches were spent better on the task itself. That is no verdict on pretraining. These gap texts have about half a million tokens. T5 read 34
 # billion, with 220 million weights (Raffel et al. 2020, sections 3.1.1 and 3.1.2). Where between the two
-# it begins to pay was not tried here, and nor was why it harms. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
+# it begins to pay was not tried here, and why it harms is not known. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
 #
 # The three shapes of a Transformer, and what each is pretrained to do with such a sentence:
 #
