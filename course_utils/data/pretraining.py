@@ -1,6 +1,6 @@
-"""What pretraining on gap texts was worth for lab 12's model; solutions/12_text_to_text/pretrain_gaps.py measured it.
+"""What pretraining on gap texts was worth for lab 12's model.
 
-docs/data-text-to-text.md says how.
+docs/data-text-to-text.md says how it was measured.
 """
 
 from __future__ import annotations
