@@ -300,7 +300,11 @@ def test_the_solved_lab_runs_in_the_browser(visit, built, labs, its_turn, name):
     nbformat.write(notebook, built / "lite" / "files" / name / lab.notebook_name)
     page.goto(f"{address}/{lite.address(lab)}")
     page.locator(".jp-Notebook").wait_for()
-    run_all(page)
+    for _ in range(3):  # JupyterLab drops what it is told to run in the moment in which it joins the kernel
+        run_all(page)
+        with contextlib.suppress(TimeoutError):
+            page.locator(".jp-InputPrompt", has_text="[*]").first.wait_for(state="attached", timeout=10_000)
+            break
     last = page.get_by_role("button", name="Make a package of my code")
     see(page, "portfolio.button()", last)  # so no earlier cell has failed
     for exercise in filter(None, map(checked_exercise, notebook.cells)):
