@@ -83,9 +83,8 @@ def go_on(parts: Parts, text: str, count: int = 24) -> str:
     except RuntimeError as error:
         raise CannotAnswer(str(error)) from None
     slug = "language_model_and_summarizer"
-    rms_norm, swiglu, attend = (
-        parts[f"{slug}.{name}"] for name in ("rms_norm", "swiglu", "attend_with_cache")
-    )
+    rms_norm, swiglu = (_of_its_type(parts[f"{slug}.{name}"]) for name in ("rms_norm", "swiglu"))
+    attend = parts[f"{slug}.attend_with_cache"]
     tokenizer = smollm.load_tokenizer()
     new = torch.tensor([tokenizer.encode(text).ids])
     if not new.numel():
@@ -103,7 +102,7 @@ def go_on(parts: Parts, text: str, count: int = 24) -> str:
                     for name in ("w_query", "w_key", "w_value")
                 )
                 attended, caches[layer] = attend(query, key, value, caches[layer], sizes.rotary_base)
-                x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
+                x = x + attended.to(x.dtype).transpose(1, 2).flatten(2) @ part["w_output"].T
                 normed = rms_norm(x, part["norm2"], sizes.eps)
                 x = x + swiglu(normed, part["w_gate"], part["w_up"], part["w_down"])
             last = rms_norm(x[:, -1], weights["norm"], sizes.eps)
@@ -113,6 +112,11 @@ def go_on(parts: Parts, text: str, count: int = 24) -> str:
             written.append(token)
             new = torch.tensor([[token]])
     return text + tokenizer.decode(written)
+
+
+def _of_its_type(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result has the type of its first argument: one that computes in float64 is right, too."""
+    return lambda first, *others: function(first, *others).to(first.dtype)
 
 
 _LAYER = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up", "w_down")

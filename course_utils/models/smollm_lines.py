@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -24,12 +25,9 @@ def lines_after(
         model: of :func:`smollm.library_model`.
         longest: tokens of an answer, at most.
     """
-    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
     found = []
-    for place in range(0, len(texts), AT_ONCE):
-        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
-        ids, mask, positions, past = behind(read, rows)
-        said: list[list[int]] = [[] for _ in rows]
+    for ids, mask, positions, past in _batches(model, tokenizer, prefix, texts, suffix):
+        said: list[list[int]] = [[] for _ in ids]
         for _ in range(longest):
             logits = model(
                 ids, attention_mask=mask, position_ids=positions, past_key_values=past, logits_to_keep=1
@@ -39,7 +37,7 @@ def lines_after(
                 row.append(token)
             if all(_finished(tokenizer, row) for row in said):
                 break
-            mask = torch.cat([mask, torch.ones(len(rows), 1, dtype=torch.long)], dim=1)
+            mask = torch.cat([mask, torch.ones(len(said), 1, dtype=torch.long)], dim=1)
             positions = positions[:, -1:] + 1
         found += [_first_line(tokenizer, row) for row in said]
         print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
@@ -57,12 +55,9 @@ def shares_after(
     Args:
         model: of :func:`smollm.library_model`.
     """
-    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
     endings = [torch.tensor(tokenizer.encode(f" {answer}\n").ids) for answer in answers]
     found = []
-    for place in range(0, len(texts), AT_ONCE):
-        rows = [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]]
-        ids, mask, positions, past = behind(read, rows)
+    for ids, mask, positions, past in _batches(model, tokenizer, prefix, texts, suffix):
         first = model(
             ids, attention_mask=mask, position_ids=positions, past_key_values=past, logits_to_keep=1
         ).logits.log_softmax(dim=-1)
@@ -70,8 +65,8 @@ def shares_after(
         for ending in endings:
             width = len(ending)
             logits = model(
-                ending.expand(len(rows), -1),
-                attention_mask=torch.cat([mask, torch.ones(len(rows), width, dtype=torch.long)], dim=1),
+                ending.expand(len(ids), -1),
+                attention_mask=torch.cat([mask, torch.ones(len(ids), width, dtype=torch.long)], dim=1),
                 position_ids=positions[:, -1:] + 1 + torch.arange(width),
                 past_key_values=past,
             ).logits.log_softmax(dim=-1)
@@ -81,6 +76,15 @@ def shares_after(
         found.append(torch.stack(shares, dim=1))
         print(f"{time.process_time():5.0f} s of CPU: {answers[int(found[-1][-1].argmax())]}", flush=True)
     return torch.cat(found)
+
+
+def _batches(
+    model: Any, tokenizer: Any, prefix: str, texts: list[str], suffix: str
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any]]:
+    """What :func:`behind` gives for every ten texts."""
+    read = model(torch.tensor([tokenizer.encode(prefix).ids]), use_cache=True).past_key_values
+    for place in range(0, len(texts), AT_ONCE):
+        yield behind(read, [tokenizer.encode(text + suffix).ids for text in texts[place : place + AT_ONCE]])
 
 
 def behind(read: Any, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any]:

@@ -540,9 +540,9 @@ def swiglu_by_one_product(x, w_gate, w_up, w_down):
 @variant("swiglu")
 def swiglu_in_float64(x, w_gate, w_up, w_down):
     """float64, einsum, and tanh for the sigmoid."""
-    wide, gate, up, down = (each.double() for each in (x, w_gate, w_up, w_down))
-    opened = torch.einsum("...f,hf->...h", wide, gate)
-    return ((opened * (0.5 + 0.5 * torch.tanh(opened / 2)) * (wide @ up.T)) @ down.T).to(x.dtype)
+    x, gate, up, down = (each.double() for each in (x, w_gate, w_up, w_down))
+    opened = torch.einsum("...f,hf->...h", x, gate)
+    return (opened * (0.5 + 0.5 * torch.tanh(opened / 2)) * (x @ up.T)) @ down.T
 
 
 # ---------------------------------------------------------------------------------- grouped_query_attention

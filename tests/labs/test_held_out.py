@@ -1,4 +1,4 @@
-"""Validation chooses, the test set is opened for the result: where labs 08 to 13 name a test set in their code, section by section.
+"""Validation chooses, the test set is opened for the result: where labs 07 to 13 name a test set in their code, section by section.
 
 Every section that does so stands in ``USES`` with what it does there, in the lab's order. So a new use, a use that is gone and a use
 before the result are found, and so is a second section that compares models on the same test set.
@@ -29,6 +29,13 @@ BEFORE = {MADE, SPLITS, UNLEARNED, SHOWN}
 
 # lab -> what its code calls a test set; heading -> (what is done there, with which test set)
 USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
+    "07": (
+        {"test"},
+        {
+            "Exercise 2: `split_by_group`": (MADE, "texts"),
+            "The test, once": (RESULT, "texts"),
+        },
+    ),
     "08": (
         {"test"},
         {
