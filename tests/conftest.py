@@ -57,7 +57,7 @@ def labs(course) -> dict[str, Lab]:
     return {name: Lab.load(course, name) for name in LABS}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def its_turn(request) -> Callable[[int, int], None]:
     """Skips the rest of a test that takes turns with others from day to day, unless it is its day: told its place, how many there are, and
     for how many days each has its turn.

@@ -19,8 +19,7 @@ from grader.author.training import promises
 from grader.course import STUB, Course
 from grader.reference.lab import Lab
 
-TRAINED = [name for name in LABS if promises(Lab(Course(ROOT), name))]
-QUICK = [name for name in LABS if name not in TRAINED]
+QUICK = [name for name in LABS if not promises(Lab(Course(ROOT), name))]
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -41,28 +40,19 @@ def test_a_release_has_the_text_and_the_hints_of_its_source(course, name, monkey
     build(course, [name], check=True, say=lambda line: None)
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_the_committed_notebook_is_what_its_source_gives(course, name, its_turn, request):
-    """One of these labs each day, in the full proof two, with the settings of another processor every day."""
-    if request.config.getoption("--all"):
-        its_turn(QUICK.index(name) % 3, 3)
-        built_in_a_row(name, every=request.config.getoption("--every-lab"))
-        return
-    its_turn(QUICK.index(name), len(QUICK))
-    build(course, [name], check=True, say=lambda line: None)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TRAINED)
-def test_the_committed_notebook_of_a_long_lab_is_what_its_source_gives(name, its_turn, request):
-    its_turn(TRAINED.index(name) % 7, 7)
-    built_in_a_row(name, every=request.config.getoption("--every-lab"))
-
-
-def built_in_a_row(name: str, every: bool) -> None:
-    for row in processors.in_turn(every):
+@pytest.mark.parametrize("name", LABS)
+def test_the_committed_notebook_is_what_its_source_gives_on_other_processors(name, its_turn, request):
+    its_turn(LABS.index(name), len(LABS))
+    for row in processors.in_turn(request.config.getoption("--every-lab")):
         said = processors.in_row(row, "-m", "grader.cli", "build", "--check", name)
         assert not said, f"{row.name}: {said}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_committed_notebook_of_a_quick_lab_is_what_its_source_gives(course, name, its_turn):
+    its_turn(QUICK.index(name), len(QUICK))
+    build(course, [name], check=True, say=lambda line: None)
 
 
 @pytest.mark.parametrize("name", LABS)

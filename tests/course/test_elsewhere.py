@@ -69,6 +69,12 @@ def in_webassembly(folders: dict[str, Path], *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module", autouse=True)
+def every_other_day(its_turn) -> None:
+    """On the other days the hub has its turn."""
+    its_turn(0, 2)
+
+
 @pytest.fixture(scope="module")
 def data(labs, tmp_path_factory) -> Path:
     """The labs' solutions and all attempts whose results are known, as texts."""

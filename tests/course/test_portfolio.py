@@ -463,7 +463,7 @@ def mixture(lab: Lab, turn: int) -> dict[str, str]:
 def test_from_solved_labs_the_whole_package_is_made_installs_passes_and_answers(
     labs, tmp_path, turn, its_turn
 ):
-    its_turn(2 * turn, 8)  # minutes: every other day
+    its_turn(3 * turn, 12)  # minutes: every third day
     notebooks = {name: solved(labs[name], mixture(labs[name], turn) if turn else {}) for name in LABS}
     out, target = tmp_path / "out", tmp_path / "target"
     work = make(bench(tmp_path / "labs", labs, notebooks), out, said=quiet)

@@ -352,8 +352,12 @@ def set_up(base: Path, course_id: str, instructors: list[str], learners: list[st
 
 
 @pytest.fixture(scope="module")
-def base() -> Iterator[Path]:
-    """A folder that learners can pass through. pytest closes its own folders, again whenever it starts anywhere."""
+def base(its_turn) -> Iterator[Path]:
+    """A folder that learners can pass through. pytest closes its own folders, again whenever it starts anywhere.
+
+    Every other day: all of this takes minutes, and on the other days other Pythons have their turn.
+    """
+    its_turn(1, 2)
     with tempfile.TemporaryDirectory(prefix="hubtest-") as folder:
         os.chmod(folder, 0o711)
         yield Path(folder)

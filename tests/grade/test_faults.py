@@ -316,8 +316,8 @@ def test_the_number_of_workers_and_the_order_change_nothing(tmp_path):
 
 # ---------------------------------------------------------------------------------- killed at random
 
-KILLS = 32
-KERNEL_KILLS = 16
+KILLS = 20
+KERNEL_KILLS = 10
 STUDENTS = 8
 
 GRADER = "from grader.cli import app; app()"

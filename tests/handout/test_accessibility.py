@@ -280,7 +280,8 @@ def test_reports_and_questions_have_no_violation(labs, browser, name, theme):
 @in_a_browser
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_widget_has_a_violation_live_or_still(browser, theme):
+def test_no_widget_has_a_violation_live_or_still(browser, theme, its_turn):
+    its_turn(theme == "light", 2)
     made = list(made_widgets())
     assert {widget.module for widget in made} == MODULES
     for widget in made:

@@ -419,7 +419,8 @@ def address(pages):
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
 @pytest.mark.parametrize("width, theme", [(1400, "light"), (390, "dark")])
-def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, theme):
+def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, theme, its_turn):
+    its_turn(theme == "dark", 2)
     lab = f"{START}/start_here.html"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -429,7 +430,6 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
         page.on("pageerror", lambda error: errors.append(str(error)))
         for name in sorted(str(path.relative_to(pages)) for path in pages.rglob("*.html")):
             page.goto(f"{address}/{name}")
-            page.wait_for_load_state("networkidle")
             assert page.locator("html").get_attribute("data-theme") == theme
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
             if AXE and name in (

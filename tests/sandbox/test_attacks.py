@@ -293,6 +293,11 @@ class Stage:
     def expected(self, name: str):
         return self.lab(name).expected(SEED)
 
+    @cache  # noqa: B019
+    def begin(self, lab: Lab) -> None:
+        """An honest submission comes first. Later ones come after each attack."""
+        assert_honest(self, lab)
+
     def runner(self, lab: Lab) -> SandboxRunner:
         limits = Limits(**LIMITS)
         return dataclasses.replace(
@@ -501,7 +506,7 @@ def test_attack(stage, attack, caplog):
     labs = [stage.lab(START), stage.lab(ATTENTION)]  # both are there, so that each could reach the other
     for each in labs:
         stage.pid_of_preloaded(each)
-    assert_honest(stage, lab)
+    stage.begin(lab)
     serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, inside()
     assert len(there) >= len(labs), there  # or nobody would be missed, or found, afterwards
     folder = prepared(stage, attack)
