@@ -17,7 +17,7 @@ from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.errors import GraderError
 from grader.left_out import LeftOut
-from grader.people.canvas import Canvas, User
+from grader.people.canvas import Canvas, Entry, User
 from grader.people.roster import Person, contradictions, listed
 from grader.people.students import number_in_id, student_id
 from grader.people.tables import tidy
@@ -102,105 +102,154 @@ def news(lab: Lab, canvas: Canvas, replacing: bool = False, because: str = "") -
     Raises:
         GraderError: Canvas cannot be asked, or two students have the same number.
     """
-    with Gradebook.open(lab.course) as gradebook:
-        people, before = gradebook.people(), gradebook.deadline(lab)
-        extensions, statuses = gradebook.extensions(lab), gradebook.statuses(lab.name)
-        taken, sent = gradebook.taken(lab, canvas.place), gradebook.sent(lab, canvas.place)
-    students = _by_number(people)
-    left = LeftOut()
-    assignment, others = canvas.assignment(), _other_dates(canvas, left)
-    base = assignment.due
-    everybody = base or min((due for due in others.values() if due), default=None)
-    deadline = None
-    if not assignment.published:
-        left.add("The assignment is not published in Canvas")
-    if everybody is None:
-        left.add("Canvas has no due date for this assignment, so the deadline stays as it is")
-    elif before is None or (replacing and before != everybody):
-        deadline = everybody
-    elif before != everybody:
-        left.add(
-            f"The deadline here, {before:%Y-%m-%d %H:%M} UTC, is not Canvas's, {everybody:%Y-%m-%d %H:%M} UTC, and stays; --replace takes Canvas's"
-        )
-    holds = deadline or before
-    given: list[Status] = []
-    withdrawn: list[Status] = []
-
-    def withdraw(student: str, kind: Kind) -> None:
-        withdrawn.append(Status(student, lab.name, kind, "", because or _GONE[kind]))
-
-    for number, due in others.items():
-        student = students.get(number)
-        if student is None:
-            left.add(
-                "Students with another date in Canvas are not in the gradebook; run `grader roster canvas` first",
-                number,
-            )
-        elif due is None:
-            left.add("They have no due date in Canvas; give them an extension with `grader extend`", student)
-        elif holds is None or due - holds >= _LONGEST:
-            left.add("Their date in Canvas is too far away to be meant", student)
-        elif due < holds:
-            left.add("Canvas gives them less time than others, which is not possible here", student)
-        else:
-            there = extensions.get(student, timedelta())
-            if abs(due - holds - there) < _SECOND:
-                continue
-            if there and not (replacing or (student, Kind.EXTENSION) in taken):
-                left.add("They have another extension here, which stays; --replace takes Canvas's", student)
-            elif due == holds:
-                withdraw(student, Kind.EXTENSION)
-            else:
-                days = f"{(due - holds) / timedelta(days=1):.9g}"
-                given.append(Status(student, lab.name, Kind.EXTENSION, days, because or "due date in Canvas"))
-    excused, zeroed = (
-        {each.student for each in statuses if each.kind is kind} for kind in (Kind.EXCUSED, Kind.ZERO)
+    compared = _Comparison(lab, canvas, replacing, because)
+    deadline = compared.compare_deadline()
+    compared.compare_extensions()
+    entries = canvas.submissions()
+    for number, entry in entries.items():
+        compared.compare_excuse(number, entry)
+    handed_in = compared.times_of_late_work(entries)
+    for decided in (compared.given, compared.withdrawn):
+        decided.sort(key=lambda each: (each.student, str(each.kind)))
+    return News(
+        compared.assignment.name,
+        canvas.place,
+        deadline,
+        tuple(compared.given),
+        tuple(compared.withdrawn),
+        dict(sorted(handed_in.items())),
+        because or "due date in Canvas",
+        compared.left.sentences(),
     )
-    late, handed_in = undecided(lab), {}
-    for number, entry in canvas.submissions().items():
-        student = students.get(number)
+
+
+class _Comparison:
+    """An assignment in Canvas beside what the gradebook has of the lab.
+
+    Attributes:
+        students: Canvas's number -> student.
+        others: Canvas's number -> due date, of those who have another one than everybody.
+        everybody: the due date of all others; None: there is none.
+        holds: the deadline that the lab has, or will have; None: none.
+        given, withdrawn, left: what was found so far.
+    """
+
+    def __init__(self, lab: Lab, canvas: Canvas, replacing: bool, because: str) -> None:
+        with Gradebook.open(lab.course) as gradebook:
+            self.students = _by_number(gradebook.people())
+            self.holds = gradebook.deadline(lab)
+            self._extensions, statuses = gradebook.extensions(lab), gradebook.statuses(lab.name)
+            self._taken = gradebook.taken(lab, canvas.place)
+            self._sent = gradebook.sent(lab, canvas.place)
+        self._excused, self._zeroed = (
+            {each.student for each in statuses if each.kind is kind} for kind in (Kind.EXCUSED, Kind.ZERO)
+        )
+        self._lab, self._replacing, self._because = lab, replacing, because
+        self.given: list[Status] = []
+        self.withdrawn: list[Status] = []
+        self.left = LeftOut()
+        self.assignment, self.others = canvas.assignment(), _other_dates(canvas, self.left)
+        self.everybody = self.assignment.due or min(
+            (due for due in self.others.values() if due), default=None
+        )
+        if not self.assignment.published:
+            self.left.add("The assignment is not published in Canvas")
+
+    def compare_deadline(self) -> datetime | None:
+        """The deadline to be entered; None: the one that is there stays."""
+        here, there = self.holds, self.everybody
+        if there is None:
+            self.left.add("Canvas has no due date for this assignment, so the deadline stays as it is")
+        elif here is None or (self._replacing and here != there):
+            self.holds = there
+            return there
+        elif here != there:
+            self.left.add(
+                f"The deadline here, {here:%Y-%m-%d %H:%M} UTC, is not Canvas's, {there:%Y-%m-%d %H:%M} UTC, and stays; --replace takes Canvas's"
+            )
+        return None
+
+    def compare_extensions(self) -> None:
+        """Those of everybody with another date, once the deadline is known."""
+        for number, due in self.others.items():
+            student = self.students.get(number)
+            if student is None:
+                self.left.add(
+                    "Students with another date in Canvas are not in the gradebook; run `grader roster canvas` first",
+                    number,
+                )
+            elif due is None:
+                self.left.add(
+                    "They have no due date in Canvas; give them an extension with `grader extend`", student
+                )
+            elif self.holds is None or due - self.holds >= _LONGEST:
+                self.left.add("Their date in Canvas is too far away to be meant", student)
+            elif due < self.holds:
+                self.left.add("Canvas gives them less time than others, which is not possible here", student)
+            else:
+                self._compare_extension(student, due - self.holds)
+
+    def _compare_extension(self, student: str, there: timedelta) -> None:
+        here = self._extensions.get(student, timedelta())
+        if abs(there - here) < _SECOND:
+            return
+        if here and not (self._replacing or (student, Kind.EXTENSION) in self._taken):
+            self.left.add("They have another extension here, which stays; --replace takes Canvas's", student)
+        elif there:
+            self._give(student, Kind.EXTENSION, f"{there / timedelta(days=1):.9g}", "due date in Canvas")
+        else:
+            self._withdraw(student, Kind.EXTENSION)
+
+    def compare_excuse(self, number: str, entry: Entry) -> None:
+        """Whether somebody is excused, and whether an extension that came from Canvas has gone from there."""
+        student = self.students.get(number)
         if student is None:
             if entry.excused:
-                left.add(
+                self.left.add(
                     "Excused in Canvas, and not in the gradebook; run `grader roster canvas` first", number
                 )
-            continue
+            return
         # not while everybody has more time there than here: then this would be less than Canvas gives
-        as_all = number not in others and everybody is not None and everybody <= holds
-        if as_all and (student, Kind.EXTENSION) in taken:
-            withdraw(student, Kind.EXTENSION)
-        if entry.excused and student in zeroed:
-            left.add("Excused in Canvas, but they have a zero here, which stays", student)
-        elif entry.excused and student not in excused:
-            if sent.get(student, Sent()).excused and not replacing:
-                left.add(
+        as_all = number not in self.others and self.everybody is not None and self.everybody <= self.holds
+        if as_all and (student, Kind.EXTENSION) in self._taken:
+            self._withdraw(student, Kind.EXTENSION)
+        if entry.excused and student in self._zeroed:
+            self.left.add("Excused in Canvas, but they have a zero here, which stays", student)
+        elif entry.excused and student not in self._excused:
+            if self._sent.get(student, Sent()).excused and not self._replacing:
+                self.left.add(
                     "Excused in Canvas by an excuse that was withdrawn here; `grader export --canvas` tells Canvas, --replace takes Canvas's",
                     student,
                 )
             else:
-                given.append(Status(student, lab.name, Kind.EXCUSED, "", because or "excused in Canvas"))
-        elif student in excused and not entry.excused:
-            if (student, Kind.EXCUSED) in taken:
-                withdraw(student, Kind.EXCUSED)
+                self._give(student, Kind.EXCUSED, "", "excused in Canvas")
+        elif student in self._excused and not entry.excused:
+            if (student, Kind.EXCUSED) in self._taken:
+                self._withdraw(student, Kind.EXCUSED)
             else:
-                left.add("Excused here and not in Canvas; `grader export --canvas` tells Canvas", student)
-        due = others.get(number, base) or holds
-        if student in late and entry.late and due:
-            handed_in[student] = due + timedelta(seconds=entry.late)
-    if unknown := sorted(late.keys() - handed_in.keys()):
-        left.add("How late they are is not known in Canvas either; `grader late` decides it", *unknown)
-    for decided in (given, withdrawn):
-        decided.sort(key=lambda each: (each.student, str(each.kind)))
-    return News(
-        assignment.name,
-        canvas.place,
-        deadline,
-        tuple(given),
-        tuple(withdrawn),
-        dict(sorted(handed_in.items())),
-        because or "due date in Canvas",
-        left.sentences(),
-    )
+                self.left.add(
+                    "Excused here and not in Canvas; `grader export --canvas` tells Canvas", student
+                )
+
+    def times_of_late_work(self, entries: Mapping[str, Entry]) -> dict[str, datetime]:
+        """Student -> when work was handed in (UTC) that is only marked as late."""
+        late, found = undecided(self._lab), {}
+        for number, entry in entries.items():
+            student = self.students.get(number)
+            due = self.others.get(number, self.assignment.due) or self.holds
+            if student in late and entry.late and due:
+                found[student] = due + timedelta(seconds=entry.late)
+        if unknown := sorted(late.keys() - found.keys()):
+            self.left.add(
+                "How late they are is not known in Canvas either; `grader late` decides it", *unknown
+            )
+        return found
+
+    def _give(self, student: str, kind: Kind, amount: str, why: str) -> None:
+        self.given.append(Status(student, self._lab.name, kind, amount, self._because or why))
+
+    def _withdraw(self, student: str, kind: Kind) -> None:
+        self.withdrawn.append(Status(student, self._lab.name, kind, "", self._because or _GONE[kind]))
 
 
 def enter(lab: Lab, found: News) -> None:

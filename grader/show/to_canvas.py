@@ -95,76 +95,32 @@ def differences(
         GraderError: nothing has been graded, two students have the same number, Canvas's assignment does not count points as the lab
             does, or Canvas cannot be asked.
     """
-    with Gradebook.open(lab.course) as gradebook:
-        entered, people = gradebook.results(lab, among), gradebook.people()
-        marks = by_student(gradebook.statuses(lab.name, among))
-        points = gradebook.counted(lab).total(lab.points_of_cells)
-        sent, taken = gradebook.sent(lab, canvas.place), gradebook.taken(lab, canvas.place)
-    results = graded(entered)
-    there = [student for student in collected(lab) if among is None or student in among]
-    stand = standings(entered, there, (), marks)
-    scores = {student: round(score, 2) for student, score in scores_of(results, stand).items()}
-    excused = {student: None for student, each in stand.items() if each is Standing.EXCUSED}
-    wanted = dict(sorted((scores | excused).items()))
-    waiting = {each.student for each in results if each.waiting}
-    late = {each.student: each.late.total_seconds() for each in results if each.late}
-    if not wanted:
-        raise GraderError(
-            f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
-        )
-    known = {student: people[student].canvas if student in people else "" for student in wanted}
-    numbers = {student: number or number_in_id(student) for student, number in known.items()}
-    see_that_nobody_shares("Canvas", numbers)
+    here = _Here(lab, canvas, among)
     assignment = canvas.assignment()
-    _see_that_it_counts_as(assignment, lab.name, points)
-    entries = canvas.submissions()
-    alike = {student: (grade, late.get(student)) for student, grade in wanted.items()}
-    apart = _of_one_group_and_not_alike(canvas, assignment, numbers, alike, entries)
+    _see_that_it_counts_as(assignment, lab.name, here.points)
+    entries, left = canvas.submissions(), LeftOut()
+    apart = _of_one_group_and_not_alike(canvas, assignment, here, entries)
     found: list[Difference] = []
     same: dict[str, float | None] = {}
-    left = LeftOut()
-    for student, after in wanted.items():
-        entry, before = entries.get(numbers[student]), sent.get(student, Sent())
+    for student, after in here.wanted.items():
+        entry = entries.get(here.numbers[student])
         if entry is None:
             left.add("Canvas does not have them in this assignment", student)
             continue
-        if student in waiting and stand[student].seen:
+        if student in here.waiting and here.stand[student].seen:
             left.add("They have answers that wait to be graded by hand", student)
             continue
-        differs, page = False, None
-        if _has(entry, after):
+        if there := _has(entry, after):
             same[student] = after
-        elif student in apart:
-            left.add(
-                "Canvas gives all of a group one grade and one lateness, and here theirs differ, or not all have one. To send them, choose *Assign Grades to Each Student "
-                "Individually* there",
-                student,
-            )
-        elif after is None and (student, Kind.EXCUSED) in taken:
-            left.add(
-                "Their excuse came from Canvas, which has it no longer; see `grader status canvas`", student
-            )
-        elif why := _why_it_stays(entry, before, replacing):
-            shown = (
-                ""
-                if entry.points is None or entry.excused
-                else f" ({entry.points:g} there, {_shown(after)} here)"
-            )
-            left.add(why, student + shown)
-        else:
-            differs = True
-        if feedback and stand[student].seen:
-            page = lab.course.feedback / student / lab.name / f"{lab.slug}.html"
-            if not page.is_file():
-                left.add(f"They have no feedback page: run `grader feedback {lab.name}`", student)
-                page = None
-            elif _digest(page.read_bytes()) == before.page:
-                page = None
+        differs = not there and _may_be_sent(here, student, entry, student in apart, replacing, left)
+        page = _page_to_send(lab, here, student, left) if feedback and here.stand[student].seen else None
         unmarked = after is not None and entry.late is None and student not in apart
-        mark = late.get(student) if unmarked else None
+        mark = here.late.get(student) if unmarked else None
         if differs or page or mark:
             found.append(
-                Difference(student, entry.name, numbers[student], entry.points, after, differs, mark, page)
+                Difference(
+                    student, entry.name, here.numbers[student], entry.points, after, differs, mark, page
+                )
             )
     notes = [*left.sentences()]
     if any(each.late for each in found) and canvas.deducts_for_lateness():
@@ -177,35 +133,108 @@ def differences(
         notes.append(
             "Learners see what is sent only when somebody posts it in Canvas, because grades of this assignment are posted manually."
         )
-    anew = handed_in_anew(lab, results)
-    ungraded = in_words(lab.name, stand)
+    anew = handed_in_anew(lab, here.results)
     return Differences(
         assignment.name,
         tuple(found),
         same,
-        points if assignment.kind in ("letter_grade", "gpa_scale") else None,
-        (*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes),
+        here.points if assignment.kind in ("letter_grade", "gpa_scale") else None,
+        (
+            *([anew_in_words(lab.name, len(anew))] if anew else []),
+            *in_words(lab.name, here.stand),
+            *notes,
+        ),
     )
 
 
-def _of_one_group_and_not_alike(
-    canvas: Canvas,
-    assignment: Assignment,
-    numbers: Mapping[str, str],
-    wanted: Mapping[str, tuple[float | None, float | None]],
-    entries: Mapping[str, Entry],
-) -> set[str]:
-    """Students who would get a grade that is not theirs, or give others one, because Canvas enters a grade for all of a group.
+class _Here:
+    """What the gradebook has of a lab.
+
+    Attributes:
+        wanted: student -> the grade that Canvas should have; None: excused.
+        stand: student -> how things are.
+        waiting: those with answers that wait to be graded by hand.
+        late: student -> seconds after the deadline, of those who were late.
+        numbers: student -> Canvas's number.
+        points: those of the lab that count.
+        sent, taken: what was sent to this assignment, and what came from it.
+    """
+
+    def __init__(self, lab: Lab, canvas: Canvas, among: Collection[str] | None) -> None:
+        """
+        Raises:
+            GraderError: nothing has been graded, or two students have the same number.
+        """
+        with Gradebook.open(lab.course) as gradebook:
+            entered, people = gradebook.results(lab, among), gradebook.people()
+            marks = by_student(gradebook.statuses(lab.name, among))
+            self.points = gradebook.counted(lab).total(lab.points_of_cells)
+            self.sent, self.taken = gradebook.sent(lab, canvas.place), gradebook.taken(lab, canvas.place)
+        self.results = graded(entered)
+        there = [student for student in collected(lab) if among is None or student in among]
+        self.stand = standings(entered, there, (), marks)
+        self.waiting = {each.student for each in self.results if each.waiting}
+        self.late = {each.student: each.late.total_seconds() for each in self.results if each.late}
+        scores = {student: round(score, 2) for student, score in scores_of(self.results, self.stand).items()}
+        excused = {student: None for student, each in self.stand.items() if each is Standing.EXCUSED}
+        self.wanted: dict[str, float | None] = dict(sorted((scores | excused).items()))
+        if not self.wanted:
+            raise GraderError(
+                f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
+            )
+        known = {student: people[student].canvas if student in people else "" for student in self.wanted}
+        self.numbers = {student: number or number_in_id(student) for student, number in known.items()}
+        see_that_nobody_shares("Canvas", self.numbers)
+
+
+def _may_be_sent(
+    here: _Here, student: str, entry: Entry, apart: bool, replacing: bool, left: LeftOut
+) -> bool:
+    """Whether a grade that Canvas does not have may be sent; if not, notes why.
 
     Args:
-        numbers: student -> Canvas's number.
-        wanted: student -> grade and lateness.
+        apart: the student's group has not all the same grade.
     """
+    after = here.wanted[student]
+    if apart:
+        left.add(
+            "Canvas gives all of a group one grade and one lateness, and here theirs differ, or not all have one. To send them, choose *Assign Grades to Each Student "
+            "Individually* there",
+            student,
+        )
+    elif after is None and (student, Kind.EXCUSED) in here.taken:
+        left.add("Their excuse came from Canvas, which has it no longer; see `grader status canvas`", student)
+    elif why := _why_it_stays(entry, here.sent.get(student, Sent()), replacing):
+        shown = (
+            ""
+            if entry.points is None or entry.excused
+            else f" ({entry.points:g} there, {_shown(after)} here)"
+        )
+        left.add(why, student + shown)
+    else:
+        return True
+    return False
+
+
+def _page_to_send(lab: Lab, here: _Here, student: str, left: LeftOut) -> Path | None:
+    """A student's feedback page if there is one that was not sent yet."""
+    page = lab.course.feedback / student / lab.name / f"{lab.slug}.html"
+    if not page.is_file():
+        left.add(f"They have no feedback page: run `grader feedback {lab.name}`", student)
+        return None
+    return None if _digest(page.read_bytes()) == here.sent.get(student, Sent()).page else page
+
+
+def _of_one_group_and_not_alike(
+    canvas: Canvas, assignment: Assignment, here: _Here, entries: Mapping[str, Entry]
+) -> set[str]:
+    """Students who would get a grade that is not theirs, or give others one, because Canvas enters a grade for all of a group."""
     found: set[str] = set()
-    whose = {number: student for student, number in numbers.items()}
+    whose = {number: student for student, number in here.numbers.items()}
     for members in canvas.groups(assignment.groups).values() if assignment.groups else ():
         together = [whose.get(number) for number in members if number in entries]
-        if len({wanted[student] if student else () for student in together}) > 1:
+        alike = {(here.wanted[student], here.late.get(student)) if student else () for student in together}
+        if len(alike) > 1:
             found.update(student for student in together if student)
     return found
 
