@@ -61,6 +61,9 @@ class Row:
                 for name in threads
             },
             "MKL_DYNAMIC": "FALSE",  # else there are no more threads than cores
+            # threads that are done sleep; else they wait by computing, which takes longest where threads outnumber cores
+            "OMP_WAIT_POLICY": "PASSIVE",
+            "OPENBLAS_THREAD_TIMEOUT": "4",
             "ATEN_CPU_CAPABILITY": self.torch,
             "MKL_ENABLE_INSTRUCTIONS": self.mkl,
             "MKL_CBWR": self.mkl_branch,

@@ -122,7 +122,7 @@ def _texts(data: bytes, nested: int = 0) -> Iterator[tuple[str, str]]:
         yield text, squeezed(text)
     else:
         seen = set()
-        for form in _forms(text):
+        for form in dict.fromkeys(_forms(text)):  # most are the same
             if (run := squeezed(form)) not in seen:
                 seen.add(run)
                 yield form, run

@@ -38,6 +38,10 @@ PARTS = ("**After this lab you can**", "**Time:**", END, "## Review quiz", "quiz
 """What a learner finds in every lab, once each, in this order."""
 
 WORDS_A_MINUTE = 200
+SITTING = 60
+"""Minutes of a core path after which learners need a place to stop."""
+BREAK = "**A good place for a break.**"
+"""How a text begins that names such a place."""
 """How fast such a text is read."""
 MAX_SECONDS = 240
 MAX_LINES = 30
@@ -153,6 +157,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     yield from _core_path(lab, source)
+    yield from _sittings(lab, source)
     rows = [(name, float(points)) for name, _, points in ROW.findall(page)]
     writing = sum(int(minutes) for _, minutes, _ in ROW.findall(page))
     reading = round(_words(source.cells, lab.folder / QUIZ) / WORDS_A_MINUTE)
@@ -206,6 +211,24 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
                 f"that can wait defines: {', '.join(sections)}."
             )
         known |= stored
+
+
+def _sittings(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    takes = {name: int(minutes) for name, minutes, _ in ROW.findall(source.cells[0].source)}
+    minutes, begins = 0.0, ""
+    for piece in pieces(source):
+        if BREAK in piece.text or not begins:
+            minutes, begins = 0.0, piece.text.strip().partition("\n")[0]
+        if piece.section:
+            continue
+        minutes += takes.get(nbgrader_of(piece.cell).get("grade_id"), 0)
+        minutes += _words([NotebookNode(piece.cell, source=piece.text)]) / WORDS_A_MINUTE
+        if round(minutes) > SITTING:
+            yield (
+                f"{_in_notebook(lab, begins)}: from here, the core path goes on for more than {SITTING} minutes. Begin a section before that with "
+                f"{BREAK!r}, and say in the first cell which sittings there are."
+            )
+            return
 
 
 def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:

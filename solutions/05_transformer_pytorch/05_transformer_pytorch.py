@@ -958,7 +958,7 @@ for norm_first in (False, True):
 # %% [markdown]
 # ## Part 2: train and use
 #
-# **A good place to stop.** The machine is built and agrees with PyTorch's own. Save the notebook, and come back for the second sitting: you teach the model
+# **A good place for a break.** The machine is built and agrees with PyTorch's own. Save the notebook, and come back for the second sitting: you teach the model
 # to translate, let it write, and look at where it looked. To go on another day, run the cells above once (menu *Run*, *Run All Above Selected Cell*); they take
 # seconds.
 #

@@ -50,8 +50,9 @@
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
 #
-# **The core path** is all exercises with the sections around them, about 116 minutes, and 5 for the review quiz. What has *(optional)* in its heading can wait: a layer with
-# variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
+# **The core path** is all exercises with the sections around them, about 116 minutes, and 5 for the review quiz. Take it in three sittings: the two
+# halves (sections 1 to 4, about 53 minutes), the whole model and how it learns (5 to 7, about 49), training and the twin (8 to 10, about 14). What has
+# *(optional)* in its heading can wait: a layer with variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
 #
 # The next cell gives you your own table of positions from lab 04 if it passes its check, else ours. It says which.
 
@@ -725,6 +726,9 @@ check("transformer_tensorflow.Decoder")
 # %% [markdown]
 # ## 5. The whole model
 #
+# **A good place for a break.** Encoder and decoder are done. Next you put them together, and the model learns to translate. If you go on
+# another day, run the cell at the top first, *Continue here*.
+#
 # ### Exercise 6: `Transformer`
 #
 # Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, all about masks: who may look at
@@ -1357,6 +1361,9 @@ def beam_search(
 
 # %% [markdown]
 # ## 8. A model that survives the night
+#
+# **A good place for a break.** The model is whole, and it can learn. What is left is saving it, training it, and comparing it with its
+# twin. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # A `.keras` file holds two things: how to recreate the model (its *configuration*), and its weights. See what happens to yours:
 

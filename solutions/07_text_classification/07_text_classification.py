@@ -34,7 +34,8 @@
 # **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 105 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 72 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 72 minutes, and 5 for the review quiz. Take it in two sittings: data and a
+# bag of words (sections 1 to 4, about 25 minutes), then the encoder (5 to 7, about 47). Whatever is marked *optional* can wait; the core never needs it.
 # Exercises 4, 9 and 10 are optional. If you are graded, ask whether they count.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -672,6 +673,9 @@ print("in ten buckets ", padding(buckets))
 
 # %% [markdown]
 # ## 5. The encoder
+#
+# **A good place for a break.** You have two tasks, honest splits, and a bag of words that is hard to beat. Next you build what should beat
+# it. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
 # output is a *representation* of the text, and a small head reads the class from it.

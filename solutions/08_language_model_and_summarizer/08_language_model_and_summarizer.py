@@ -30,7 +30,7 @@
 # - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
 # - turn classification and summarisation into *continuing a text*, and measure honestly how well that works.
 #
-# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 120 minutes for you; the computer
+# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 125 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -1119,6 +1119,9 @@ show_table(["headline", "ROUGE-L", "95 % interval, from 0 to 1"], rows)
 # a pretrained model.
 #
 # ## 7. The parts of a real model
+#
+# **A good place for a break.** You have trained a decoder and let it write. In the second sitting, your code runs a model that others have
+# trained. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other three, and the cache that makes writing fast.
 #

@@ -45,8 +45,9 @@
 # | 7 | `decode_entities` | ●●●○○ | ●●●●● | 12 | 3 |
 # | 8 | `entity_scores` | ●●●○○ | ●●●●● | 10 | 3 |
 #
-# **The core path** is all exercises with sections 1 to 13, about 110 minutes, and 6 for the review quiz. Whatever is marked *optional* can wait: texts that are
-# too long, sentences that are no résumés, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
+# **The core path** is all exercises with sections 1 to 13, about 110 minutes, and 6 for the review quiz. Take it in two sittings: from texts
+# to a model (sections 1 to 5, about 54 minutes), then learning and measuring (6 to 13, about 56). Whatever is marked *optional* can wait: texts that are too
+# long, sentences that are no résumés, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
 
 # %%
 import math
@@ -551,6 +552,9 @@ for name, part in {"all": ours, "the new layer": ours.classifier}.items():
 # Nearly all parameters are pretrained. Only the small layer on top starts from scratch.
 #
 # ## 6. The loss
+#
+# **A good place for a break.** Data, labels, batches and the model are there. Next the model learns, and you measure how well it finds
+# entities. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Each labelled token is a small classification with cross-entropy: minus the logarithm of the probability that the model gives
 # to the right tag. The loss is the mean over all **labelled tokens of the batch**. With $z$ the logits and $y$ the labels:

@@ -35,7 +35,8 @@
 # **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 130 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 6 for the review quiz. Sections 8 and 9, the tools of work, can wait.
+# **The core path** is sections 1 to 7 with all exercises, about 112 minutes, and 6 for the review quiz. Take it in two sittings: the
+# reader (sections 1 to 3, about 60 minutes), then its marks and its training (4 to 7, about 52). Sections 8 and 9, the tools of work, can wait.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -579,6 +580,9 @@ check("question_answering_pytorch.best_span")
 
 # %% [markdown]
 # ## 4. When is an answer right?
+#
+# **A good place for a break.** The reader can be asked, and it does not know anything yet. Next come its marks, its training, and your own
+# questions. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # *The kitchen.* and *kitchen* are the same answer. SQuAD's rules handle this as follows. First both are **normalised**:
 #

@@ -45,7 +45,8 @@
 # | 7 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 8 | `answer` | ●●●○○ | ●●●●● | 8 | 4 |
 #
-# **The core path** is all exercises with sections 1 to 6, about 80 minutes, and 5 for the review quiz. Section 7, the tools of work, is optional.
+# **The core path** is all exercises with sections 1 to 6, about 80 minutes, and 5 for the review quiz. Take it in two sittings: the reader (sections 1 to
+# 4, about 53 minutes), then training and the payoff (5 and 6, about 25). Section 7, the tools of work, is optional.
 
 # %%
 import os
@@ -562,6 +563,9 @@ check("question_answering_tensorflow.best_spans")
 
 # %% [markdown]
 # ## 5. Training in a graph
+#
+# **A good place for a break.** The reader is built and can choose the best span of every window. Next it learns, and you compare it with
+# its twin. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # ### Exercise 7: `train_step`
 #

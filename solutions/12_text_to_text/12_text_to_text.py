@@ -25,8 +25,8 @@
 # - turn any task into text, mix several of them, and train one model on all;
 # - find out whether a model does what its prefix says.
 #
-# **You need** lab 05. **Time:** about 138 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 75 minutes, and 5 for the review quiz.
+# **You need** lab 05. **Time:** about 110 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is all that is not marked *(optional)*, about 55 minutes, and 5 for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|

@@ -49,8 +49,9 @@
 #
 # At the end you write a short **report** (4 points), which a person grades.
 #
-# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 81 minutes, and 6 for the review quiz. Whatever is marked *optional* can
-# wait; the core never needs it. Exercises 5, 8, 9 and 10 are optional. If you are graded, ask whether they count.
+# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 81 minutes, and 6 for the review quiz. Take it in two sittings: the
+# data and a frozen encoder (sections 1 to 3, about 53 minutes), then training and handing in (4, 5 and 9, about 28). Whatever is marked *optional* can wait;
+# the core never needs it. Exercises 5, 8, 9 and 10 are optional. If you are graded, ask whether they count.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick. (The
 # answers are about the default set.)
@@ -804,6 +805,9 @@ show_table(
 # class needs many more rows to measure on.
 #
 # ## 4. Training the encoder
+#
+# **A good place for a break.** Your data are split honestly, and you know what a frozen encoder makes of them. Next you train the encoder
+# itself. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Say that 96 of your rows are labelled, drawn at random. Can the encoder itself be improved with them? **Full fine-tuning** changes all six of its layers (not the word embeddings). **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
 # $W_0$ as it is and learns a correction of low rank beside it:

@@ -16,8 +16,9 @@ from course_utils import exercises, start_page
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import FILE_NAME, load_hints
 from course_utils.labs import labs_in
-from grader.author.build import SEEDS, BuildError, build
+from grader.author.build import SEEDS, BuildError, build, take_hints
 from grader.author.new import new_lab
+from grader.author.rules import BREAK, SITTING, faults
 from grader.course import Course, CourseError
 from grader.reference.lab import checked_exercise, is_solution
 
@@ -399,6 +400,7 @@ WRITTEN = """# | points | what the answer does |
         ("lab.toml", "minutes = 20\n", "minutes = 20\ncore_minutes = 9\n", "lab.toml:6", "no heading says '(optional)' or '(before lab ...)'"),
         (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (optional)", "lab.toml:5", "without what can wait (1. Twice as much (optional))"),
         (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (before lab 05)", "lab.toml:5", "without what can wait (1. Twice as much (before lab 05))"),
+        (NB, "| 3 | 2 |", "| 61 | 2 |", f"{NB}:", "from here, the core path goes on for more than 60 minutes"),
         (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
         (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
         (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),
@@ -460,6 +462,18 @@ def test_no_cell_of_the_core_needs_what_only_an_optional_section_defines(tiny, d
             made(tiny)
     else:
         made(tiny)
+
+
+def test_a_place_for_a_break_begins_a_new_sitting(labs):
+    lab = labs["10_question_answering_pytorch"]
+    assert lab.settings["core_minutes"] > SITTING
+    source = lab.source()
+    hints = take_hints(source)
+    assert faults(lab, source, hints) == []
+    for cell in source.cells:
+        cell.source = cell.source.replace(BREAK, "")
+    (said,) = faults(lab, source, hints)
+    assert "the core path goes on for more than 60 minutes" in said
 
 
 @pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from course_utils import progress
 from course_utils.checking import check as checking
 from course_utils.checking.check import SEED_VARIABLE, check, digest
 from course_utils.continue_here import GIVEN
+from grader.author.rules import BREAK
+from grader.core_path import pieces
 from grader.handout.demo import with_texts
 from grader.reference.lab import GO_ON_CELL, checked_exercise, is_solution, runs_in_grading
 
@@ -223,6 +226,36 @@ def test_in_every_lab_all_exercises_come_back_in_a_fresh_process(labs, name, tmp
     )
     assert "left out" not in run.stdout, run.stdout + run.stderr
     assert "Every exercise of this lab is solved." in run.stdout, run.stdout + run.stderr
+
+
+BREAKS = [
+    (name, number)
+    for name in LABS
+    for number in range((ROOT / "solutions" / name / f"{name}.py").read_text("utf-8").count(BREAK))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, number", BREAKS)
+def test_after_a_break_the_rest_of_the_core_path_runs_on_what_comes_back(
+    labs, name, number, tmp_path, monkeypatch, its_turn
+):
+    its_turn(BREAKS.index((name, number)), len(BREAKS))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    lab = labs[name]
+    shutil.copytree(lab.release_folder, tmp_path / name)
+    source = with_texts(lab.source(), lab.solution_texts)
+    nbformat.write(source, tmp_path / name / lab.notebook_name)
+    here = list(pieces(source))
+    places = [at for at, piece in enumerate(here) if BREAK in piece.text]
+    rest = [
+        piece.cell for piece in here[places[number] :] if piece.cell.cell_type == "code" and not piece.section
+    ]
+    for cell in rest:
+        cell.source = cell.source.replace("RUN_TRAINING = True", "RUN_TRAINING = False")
+    notebook = new_notebook(cells=[source.cells[1], *rest])
+    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path / name)}}).execute()
+    assert not re.search("left out|Not written", str(notebook.cells[0].outputs))
 
 
 def test_values_that_a_solution_needs_come_back_with_it(day_two, labs, work):

@@ -688,6 +688,36 @@ def test_two_instructors_comment_on_answers_at_the_same_time(handed_in):
         assert seen and seen == {number: f"{writer.name} on {number}" for number in seen}
 
 
+def test_those_who_teach_see_the_week_and_start_its_steps_and_assistants_see_their_sections_only(handed_in):
+    anna, iris, omar = (handed_in.people[who] for who in ("anna", "iris", "omar"))
+    week = f"{handed_in.hub.url}/services/{COURSE_ID}/week"
+    listed = handed_in.course.grading / "assistants.toml"
+    listed.write_text(f"{omar.name} = []\n")
+    try:
+        assert anna.browser.get(week, timeout=60).status_code == 403
+        page, own = (person.browser.get(week, timeout=60) for person in (iris, omar))
+        assert page.ok and 'name="step"' in page.text, page.text
+        assert own.ok and START in own.text and "<button" not in own.text, own.text
+        for person, status in ((omar, 403), (iris, 200)):
+            token = next(
+                each.value
+                for each in person.browser.cookies
+                if each.name == "_xsrf" and COURSE_ID in each.path
+            )
+            form = {"_xsrf": token, "step": "feedback"}
+            answer = person.browser.post(f"{week}/{START}/steps", data=form, timeout=60)
+            assert answer.status_code == status, answer.text
+        for _ in range(240):
+            said = iris.browser.get(f"{week}/progress", timeout=60).json()
+            if said["outcome"]:
+                break
+            time.sleep(0.5)
+        assert said["outcome"] == "done", said
+        assert omar.browser.get(f"{week}/progress", timeout=60).status_code == 403
+    finally:
+        listed.unlink()
+
+
 def signed_in(chromium: Browser, person: Person, path: str) -> Page:
     """A browser's page, at the path that somebody wanted to see before the hub's form asked who it is."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
