@@ -31,7 +31,7 @@
 # - choose the best epoch, read a confusion matrix, and measure whether a model is as sure as it is right;
 # - decide whether a task needs a sequence model at all, and test that decision.
 #
-# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 105 minutes for you; the computer
+# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 72 minutes, and 5 for the review quiz. Take it in two sittings: data and a
@@ -675,7 +675,7 @@ print("in ten buckets ", padding(buckets))
 # ## 5. The encoder
 #
 # **A good place for a break.** You have two tasks, honest splits, and a bag of words that is hard to beat. Next you build what should beat
-# it. If you go on another day, run the cell at the top first, *Continue here*.
+# it. If you go on another day, run the cells above first (menu *Run*, *Run All Above Selected Cell*); that takes less than a minute.
 #
 # The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
 # output is a *representation* of the text, and a small head reads the class from it.
