@@ -174,9 +174,10 @@ def _stack(
     words: int,
     norm_first: bool,
     prefix: str = "",
+    layers: int = LAYERS,
 ) -> dict[str, np.ndarray]:
     weights = {f"{prefix}embedding.weight": f32(normal(rng, words, WIDTH, scale=WIDTH**-0.5))}
-    for number in range(LAYERS):
+    for number in range(layers):
         weights |= layer(rng, f"{prefix}layers.{number}.")
     return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
 
@@ -460,11 +461,12 @@ def _encoder_inputs(
     training: bool = False,
     eps: float = 1e-6,
     words: int = SOURCE_WORDS,
+    layers: int = LAYERS,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
             "config": {
-                "num_layers": LAYERS,
+                "num_layers": layers,
                 **LAYER,
                 "source_vocab_size": words,
                 "max_len": 11,
@@ -472,7 +474,7 @@ def _encoder_inputs(
                 "layernorm_eps": eps,
                 "norm_first": norm_first,
             },
-            "weights": _stack(rng, _encoder_layer, words, norm_first),
+            "weights": _stack(rng, _encoder_layer, words, norm_first, layers=layers),
             "source_ids": _ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS),
             "training": training,
             **({"mask": source_mask()} if masked else {}),
@@ -483,7 +485,7 @@ def _encoder_inputs(
 
 def _single_sentence(rng: np.random.Generator) -> Inputs:
     """Of more words than the vocabulary has."""
-    return {**_encoder_inputs(words=6)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
+    return {**_encoder_inputs(words=6, layers=3)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -524,7 +526,7 @@ encoder = Exercise(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
-        Case("a batch of one sentence", _single_sentence),
+        Case("a batch of one sentence, 3 layers", _single_sentence),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
@@ -700,9 +702,7 @@ def _pair(value: Any, names: str) -> tuple[Any, Any]:
 
 def _all_layers(weights: Any) -> np.ndarray:
     """(num_layers, batch, heads, tgt_len, src_len) of a list with an entry a layer."""
-    import torch
-
-    if not isinstance(weights, torch.Tensor | list | tuple) or not len(weights):
+    if not isinstance(weights, list | tuple) or not weights:
         raise TypeError("cross_weights is no list with one entry for each layer.")
     return np.stack([layer.detach().numpy() for layer in weights])
 
@@ -1128,13 +1128,28 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float | None
     return inputs
 
 
+class _Decay(PlainDescent):
+    """The weights also shrink a little at each step. So it is seen if something else than the optimizer changes them."""
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        import torch
+
+        loss = super().step(closure)
+        with torch.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        parameter *= 1 - 0.1 * group["lr"]
+        return loss
+
+
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
     model = _tiny_model(inputs["weights"]).eval()  # as an evaluation may have left it
     for weight in model.parameters():
         weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
-    optimizer = PlainDescent(model.parameters(), lr=0.01)
+    optimizer = _Decay(model.parameters(), lr=0.01)
     optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
     with one_thread():
         given = {"model": model, "optimizer": optimizer}
@@ -1345,7 +1360,11 @@ GARDEN_PATH: _Tree = {  # the better first word leads nowhere; "a d" would win i
     "b": {"e": 0.9},
     "b e": {END: 0.6},
 }
-CERTAIN: _Tree = {"": {"a": 1 - 1e-9}, "a": {"b": 1 - 1e-9}, "a b": {END: 1 - 1e-9}}
+CERTAIN: _Tree = {
+    "": {"a": 1 - 1e-9},
+    "a": {"a": 1 - 1e-9},
+    "a a": {END: 1 - 1e-9},
+}  # a word that comes twice
 SHORT_OR_LONG: _Tree = {  # the short sentence is more probable, the long one is so a word, but only in the end
     "": {"a": 0.45, "b": 0.35},
     "a": {END: 0.5, "d": 0.2},
@@ -1389,6 +1408,7 @@ THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis,
     "c e": {END: 0.25},
     "c f": {END: 0.99},
 }
+SILENT: _Tree = {"": {END: 0.6, "a": 0.3}, "a": {"b": 0.9}, "a b": {END: 0.9}}
 ENDLESS: _Tree = {
     "": {"a": 0.5, "b": 0.4},
     "a": {"a": 0.5, "b": 0.3},
@@ -1462,7 +1482,10 @@ beam_search = Exercise(
             "beam_size 2 finds what greedy search misses; a model that is certain of every word",
             together(_tree(GARDEN_PATH, 2, None), _tree(CERTAIN, 2, 1.0)),
         ),
-        Case("the same model with beam_size 1: greedy search", _tree(GARDEN_PATH, 1, 1.0)),
+        Case(
+            "the same model with beam_size 1: greedy search; then a model that ends at once",
+            together(_tree(GARDEN_PATH, 1, 1.0), _tree(SILENT, 1, 1.0)),
+        ),
         Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
         Case(
             "the same for two models, length_penalty 0: sums are compared",

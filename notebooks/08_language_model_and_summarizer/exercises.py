@@ -135,11 +135,18 @@ masked_loss = Exercise(
     call=call_with_tensors,
     backward=sent_back(a_function),
     cases=(
-        Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
+        Case(
+            "3 rows of 6 words: everything counts; then 4 rows of one word",
+            together(_scored(3, 6, 8), _scored(4, 1, 7)),
+        ),
         Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
         Case(
-            "what does not count is marked -1, then 2",
-            together(_scored(2, 8, 5, counted=0.7, ignore_id=-1), _scored(3, 7, 6, counted=0.7, ignore_id=2)),
+            "what does not count is marked -1, then 2, then 99, which is no word",
+            together(
+                _scored(2, 8, 5, counted=0.7, ignore_id=-1),
+                _scored(3, 7, 6, counted=0.7, ignore_id=2),
+                _scored(2, 6, 8, counted=0.7, ignore_id=99),
+            ),
         ),
         Case("logits of several hundred", _scored(3, 4, 6, counted=0.9, scale=300.0)),
         Case(
@@ -151,7 +158,11 @@ masked_loss = Exercise(
             ),
         ),
         Case("four more columns that do not count", _more_ignored, padding_changes_no_loss),
-        Case("gradients reach the logits", _scored(3, 5, 8, counted=0.7), reaches=("logits",)),
+        Case(
+            "gradients reach the logits; they are 0 if nothing counts",
+            together(_scored(3, 5, 8, counted=0.7), _scored(2, 5, 6, counted=0.0)),
+            reaches=("logits",),
+        ),
     ),
     bypasses=(
         "torch.nn.functional.cross_entropy",
@@ -538,10 +549,15 @@ ngram_model = Exercise(
 
 
 def _drawn_from(
-    *lead: int, words: int, scale: float = 2.0, shift: float = 0.0, **settings: tuple[float, float]
+    *lead: int,
+    words: int,
+    scale: float = 2.0,
+    shift: float = 0.0,
+    apart: float = 0.0,
+    **settings: tuple[float, float],
 ):
     """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds; the others are left to
-    the learner's function."""
+    the learner's function. The rows lie ``apart`` from each other."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         while True:
@@ -551,7 +567,8 @@ def _drawn_from(
             }
             logits = f32(normal(rng, *lead, words, scale=scale))
             if _telling(logits / given.get("temperature", 1.0), given.get("top_k"), given.get("top_p")):
-                return {"logits": f32(logits + shift), **given}
+                rows = np.arange(logits[..., 0].size).reshape(*logits.shape[:-1], 1)
+                return {"logits": f32(logits + shift - apart * rows), **given}
 
     return inputs
 
@@ -611,15 +628,15 @@ sampling_probabilities = Exercise(
             together(
                 _drawn_from(4, words=12, top_k=(3, 6)),
                 _drawn_from(words=7, top_k=(1, 1)),
-                _drawn_from(2, words=6, top_k=(6, 6)),
+                _drawn_from(1, words=6, top_k=(6, 6)),
             ),
         ),
         Case(
-            "top-k in a batch of 2 rows of 3 places; then with logits far above 0, and far below",
+            "top-k in a batch of 2 rows of 3 places; then with logits far above 0, and far below, in rows that are far apart",
             together(
                 _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
-                _drawn_from(2, words=8, top_k=(3, 5), shift=600.0),
-                _drawn_from(2, words=8, top_k=(3, 3), shift=-12_000.0),
+                _drawn_from(2, words=8, top_k=(3, 5), shift=600.0, apart=300.0),
+                _drawn_from(2, words=8, top_k=(3, 3), shift=-12_000.0, apart=300.0),
             ),
         ),
         Case(
@@ -646,14 +663,14 @@ sampling_probabilities = Exercise(
 
 def _pair(article: tuple[int, int], summary: tuple[int, int], room: int, ignore_id: int | None = None):
     """``room``: max_len is what the whole needs plus this; below 0, the article has to be cut. ``ignore_id``: None leaves the usual
-    one to the learner's function."""
+    one to the learner's function. The word 0 is one like any other."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        sep_id, eos_id = rng.choice(9, 2, replace=False).tolist()
+        sep_id, eos_id = (1 + rng.choice(9, 2, replace=False)).tolist()
         article_ids = rng.integers(10, 90, int(rng.integers(*article))).tolist()
         length = int(rng.integers(*summary))
-        summary_ids = rng.integers(10, 90, length).tolist()
-        summary_ids[1:3] = article_ids[0], summary_ids[0]  # a word of the article, and one that comes twice
+        summary_ids = [0, *rng.integers(10, 90, length).tolist()]
+        summary_ids[1:3] = [*article_ids[:1], 0]  # a word of the article, and one that comes twice
         summary_ids = summary_ids[:length]
         return {
             "article_ids": article_ids,
@@ -671,6 +688,11 @@ def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise TypeError("it must return a pair: the inputs and the targets.")
+    for name, part in zip(("inputs", "targets"), found, strict=True):
+        if not isinstance(part, list):
+            raise TypeError(
+                f"the {name} are a {type(part).__name__}; expected a list, to which padding can be added."
+            )
     ids, targets = map(np.asarray, _whole_numbers(found))
     if ids.ndim != 1 or targets.ndim != 1:
         raise TypeError(f"inputs and targets must be flat; they have {ids.ndim} and {targets.ndim} axes.")
@@ -690,8 +712,14 @@ summary_features = Exercise(
     cases=(
         Case("there is room for everything; `ignore_id` is not passed", _pair((6, 10), (3, 6), 4)),
         Case(
-            "it fits exactly, then nothing of the article does; then a summary of one word",
-            together(_pair((7, 12), (2, 5), 0), _pair((7, 8), (2, 5), -7), _pair((6, 9), (1, 2), -2)),
+            "it fits exactly, then nothing of the article does; then a summary of one word and one of none, and an empty article",
+            together(
+                _pair((7, 12), (2, 5), 0),
+                _pair((7, 8), (2, 5), -7),
+                _pair((6, 9), (1, 2), -2),
+                _pair((6, 9), (0, 1), -2),
+                _pair((0, 1), (3, 6), 3),
+            ),
         ),
         Case(
             "the article is too long, by some words and by one",
@@ -755,15 +783,19 @@ _NEARLY_EQUAL = (
     ("1,000", "1000"),
     ("new", "news"),
     ("re-open", "reopen"),
+    ("Zoë", "Zoe\u0308"),  # look the same
 )
 
 
 def _nearly_equal(rng: np.random.Generator) -> Inputs:
-    """Pairs of words that are nearly the same stand at the same places, mixed with words, numbers and marks that are the same."""
+    """Pairs of words that are nearly the same stand at the same places, mixed with words, numbers and marks that are the same; one of
+    these comes last.
+    """
     pairs = rng.permutation(np.array(_NEARLY_EQUAL))
     same = rng.permutation(["the", "in", "Rome", "3", "2026", "-", "?", "café"])[: int(rng.integers(5, 9))]
     turned = [pair[:: int(rng.choice([1, -1]))] for pair in pairs]
-    rows = rng.permutation(np.concatenate([turned, np.repeat(same[:, None], 2, axis=1)])).tolist()
+    both = np.repeat(same[:, None], 2, axis=1)
+    rows = [*rng.permutation(np.concatenate([turned, both[1:]])).tolist(), both[0].tolist()]
     more = rng.choice(["far", "off"], int(rng.integers(1, 4))).tolist()
     return {"candidate": [one for one, _ in rows] + more, "reference": [other for _, other in rows]}
 
@@ -915,11 +947,11 @@ swiglu = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
         Case(
-            "a batch: (3, 4, 8); then a single word, and as many hidden values as features",
+            "a batch: (3, 4, 8); then a single word, and as many hidden values as features, with large numbers",
             together(
                 _gated(3, 4, width=8, inner=11),
                 _gated(width=7, inner=9),
-                _gated(4, width=6, inner=6, scale=8.0),
+                _gated(4, width=6, inner=6, scale=300.0),
             ),
         ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
@@ -1074,6 +1106,11 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
 
 
+def _run_at_once(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What ``sent_back`` sends gradients through: all words at once, without a cache."""
+    return call_function(learner, {name: given[name] for name in ("query", "key", "value")}), {}
+
+
 attend_with_cache = Exercise(
     name="attend_with_cache",
     returns=("output", "keys", "values"),
@@ -1084,5 +1121,11 @@ attend_with_cache = Exercise(
         Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
         Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
         Case("6 words at once, then in pieces", _once_and_in_pieces, pieces_make_no_difference),
+        Case(
+            "gradients reach query, key and value",
+            _in_pieces((5,), 4, 2, 6),
+            reaches=("query", "key", "value"),
+        ),
     ),
+    backward=sent_back(_run_at_once),
 )

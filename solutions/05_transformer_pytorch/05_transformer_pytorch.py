@@ -170,12 +170,12 @@ def layer_norm(
     variance 1, then γ and β.
 
     Args:
-        x: (..., features).
+        x: (..., features), float32.
         gamma, beta: (features,), the learned scale and offset.
         eps: added to the variance, so that nothing is ever divided by 0.
 
     Returns:
-        (..., features), as float32. The variance is the mean of the squared distances
+        (..., features), float32, too. The variance is the mean of the squared distances
         from the mean: divided by d, not by d - 1. Gradients reach x, gamma and beta.
     """
     # 1. Mean and variance of each word, (..., 1).
@@ -990,8 +990,8 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
     """What the decoder reads in training: BOS, then the labels, one position later.
 
     Args:
-        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are not
-            changed.
+        labels: (batch, tgt_len), int64, each row y1, ..., yn, EOS, padding. They are
+            not changed.
 
     Returns:
         (batch, tgt_len): a new tensor of whole numbers (int64, for an embedding); its

@@ -224,7 +224,7 @@ def masked_loss(
 
     Returns:
         A number (a tensor without axes), through which gradients flow to the logits. If
-        nothing counts, 0.
+        nothing counts, it is 0, and so are the gradients.
     """
     # 1. The log-probability of the right token at each place that counts. Large logits
     #    must not overflow.
@@ -935,9 +935,9 @@ def summary_features(
             loses its end; summary and separator always fit.
 
     Returns:
-        inputs: the article, sep_id, the summary. targets: as long; at each place the
-            token after it, and ignore_id where that token belongs to the article or is
-            the separator. The last target is eos_id.
+        Two lists. inputs: the article, sep_id, the summary. targets: as long; at each
+            place the token after it, and ignore_id where that token belongs to the
+            article or is the separator. The last target is eos_id.
     """
     ### BEGIN SOLUTION
     room = max_len - len(summary_ids) - 1
@@ -1179,7 +1179,8 @@ check("language_model_and_summarizer.rms_norm")
 def swiglu(
     x: torch.Tensor, w_gate: torch.Tensor, w_up: torch.Tensor, w_down: torch.Tensor
 ) -> torch.Tensor:
-    """The gated network of Llama (Shazeer 2020, equation 6).
+    """The gated network of Llama (Shazeer 2020, equation 6). Large products must not
+    overflow.
 
     Args:
         x: (..., features).
@@ -1308,7 +1309,7 @@ def attend_with_cache(
 
     Returns:
         output (batch, heads, new_len, head_dim), and the cache with the new tokens at
-            its end.
+            its end. Gradients reach query, key and value.
     """
     # 1. Queries and keys at their positions.
     ### BEGIN SOLUTION

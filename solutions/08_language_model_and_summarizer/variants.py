@@ -87,7 +87,7 @@ def loss_by_logsumexp(logits, targets, ignore_id=-100):
 @variant("masked_loss")
 def loss_place_by_place(logits, targets, ignore_id=-100):
     """Two loops, in float64."""
-    total, number = torch.zeros((), dtype=torch.float64), 0
+    total, number = 0 * logits.double().sum(), 0
     for rows, row in zip(logits.double(), targets.tolist(), strict=True):
         for scores, target in zip(rows, row, strict=True):
             if target != ignore_id:
@@ -416,7 +416,7 @@ def features_by_shifting(article_ids, summary_ids, sep_id, eos_id, max_len, igno
     whole = np.array([*article, sep_id, *summary_ids, eos_id])
     targets = whole[1:].copy()
     targets[: len(article)] = ignore_id
-    return whole[:-1], targets
+    return whole[:-1].tolist(), targets.tolist()
 
 
 @variant("summary_features")
@@ -431,11 +431,11 @@ def features_with_a_mask(article_ids, summary_ids, sep_id, eos_id, max_len, igno
 @variant("summary_features")
 def features_as_tensors(article, summary, sep, eos, most, ignored=-100):
     """Tensors, joined; other names."""
-    kept = torch.tensor(article)[: most - len(summary) - 1]
-    words = torch.tensor(summary)
+    kept = torch.tensor(article, dtype=torch.long)[: most - len(summary) - 1]
+    words = torch.tensor(summary, dtype=torch.long)
     inputs = torch.cat([kept, torch.tensor([sep]), words])
     targets = torch.cat([torch.full_like(kept, ignored), words, torch.tensor([eos])])
-    return inputs, targets
+    return inputs.tolist(), targets.tolist()
 
 
 # ---------------------------------------------------------------------------------- rouge_l
