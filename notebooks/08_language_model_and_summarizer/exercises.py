@@ -930,6 +930,18 @@ def _gated(*lead: int, width: int, inner: int, scale: float = 1.5):
     return inputs
 
 
+def _large_gates(rng: np.random.Generator) -> Inputs:
+    """Half of the gates are above 100, half below -100. All that is added up is above 0: nothing cancels out."""
+    inputs = _gated(4, width=6, inner=8)(rng)
+    signs = rng.permutation(np.repeat([1, -1], 4))[:, None]
+    return {
+        "x": f32(rng.uniform(1, 2, inputs["x"].shape)),
+        "w_gate": f32(signs * rng.uniform(20, 50, inputs["w_gate"].shape)),
+        "w_up": np.abs(inputs["w_up"]),
+        "w_down": np.abs(inputs["w_down"]),
+    }
+
+
 def _closed_gates(rng: np.random.Generator) -> list[Inputs]:
     inputs = _gated(2, 4, width=6, inner=9)(rng)
     return [inputs, {**inputs, "w_up": 2 * inputs["w_up"]}]
@@ -947,11 +959,12 @@ swiglu = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
         Case(
-            "a batch: (3, 4, 8); then a single word, and as many hidden values as features, with large numbers",
+            "a batch: (3, 4, 8); then a single word, and as many hidden values as features; then gates of a hundred and more",
             together(
                 _gated(3, 4, width=8, inner=11),
                 _gated(width=7, inner=9),
-                _gated(4, width=6, inner=6, scale=300.0),
+                _gated(4, width=6, inner=6, scale=2.5),
+                _large_gates,
             ),
         ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
