@@ -6,12 +6,13 @@ import contextlib
 import io
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -50,14 +51,21 @@ def with_gradebook(course: Course) -> Course:
 
 @contextmanager
 def gradebook_undone(course: Course) -> Iterator[None]:
-    """Afterwards the gradebook is as it was, and so is what the course knows of it."""
-    files = (course.gradebook, marker_of(course))
-    before = {file: file.read_bytes() for file in files if file.exists()}
-    yield
-    for file in files:
-        file.unlink(missing_ok=True)
-        if file in before:
-            file.write_bytes(before[file])
+    """Afterwards the gradebook is as it was, and so is what the course knows of it.
+
+    SQLite itself copies it, and into the file that is there: a server that still writes to that file keeps a journal beside it, which must
+    never be taken for another file's.
+    """
+    with closing(sqlite3.connect(":memory:")) as kept:
+        with closing(sqlite3.connect(course.gradebook, timeout=60)) as now:
+            now.backup(kept)
+        marker = marker_of(course).read_bytes() if marker_of(course).exists() else None
+        yield
+        with closing(sqlite3.connect(course.gradebook, timeout=60)) as now:
+            kept.backup(now)
+    marker_of(course).unlink(missing_ok=True)
+    if marker is not None:
+        marker_of(course).write_bytes(marker)
 
 
 def without_gradebook(course: Course) -> None:
