@@ -236,14 +236,18 @@ def choose_theme(page, name: str) -> None:
 
 
 def scroll_to(page, grade_id: str) -> None:
-    """Scrolls the cell after the one whose text is given into view (the notebook draws only what is near)."""
+    """Scrolls the cell after the one whose text is given into view. The notebook draws only what is near, and on a busy machine late: it is
+    read from its beginning again.
+    """
     notebook = page.locator(".jp-WindowedPanel-outer")
-    for _ in range(80):
+    for step in range(400):
         found = page.locator(".jp-CodeCell", has_text=grade_id)
         if found.count():
             found.first.scroll_into_view_if_needed()
             return
-        notebook.evaluate("element => element.scrollBy(0, 700)")
+        notebook.evaluate(
+            "(element, again) => element.scrollTo(0, again ? 0 : element.scrollTop + 700)", step % 80 == 79
+        )
         page.wait_for_timeout(100)
     raise AssertionError(f"no cell with {grade_id}")
 

@@ -48,7 +48,8 @@ _NEEDS = ("numpy", "matplotlib", "anywidget", "ipywidgets")
 _SECONDS = 300
 
 NOTE = """\
-**You are in JupyterLite: Python runs in your browser.** Run the next cell first. It fetches NumPy and Matplotlib, which takes a moment the first time.
+**You are in JupyterLite: Python runs in your browser.** Run the next cell first. It fetches NumPy and Matplotlib, which takes a moment the first time. If
+the brackets beside it are still empty after a minute, run it again.
 
 - What you change is kept in this browser only. *File*, *Download* takes the notebook along; in the course on your own computer, put it into `notebooks/{lab}/`.
 - Your progress is in `progress.json`, at the top of the list of files: right-click it and choose *Download*. In the folder of the course on your own computer,
