@@ -14,7 +14,7 @@ import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,8 +57,17 @@ class BuildError(CourseError):
     """A lab is refused. The message lists every reason."""
 
 
-def build(course: Course, labs: list[str], check: bool = False, say: Callable[[str], None] = print) -> None:
+def build(
+    course: Course,
+    labs: list[str],
+    check: bool = False,
+    seeds: Sequence[int] = SEEDS,
+    say: Callable[[str], None] = print,
+) -> None:
     """Builds the labs (all, if none is named) into ``notebooks/``; with ``check``, only compares.
+
+    Args:
+        seeds: at which reference, variants and misconceptions are judged; the public one is among them.
 
     Raises:
         BuildError: a lab is refused, or (``check``) the committed notebooks differ from what the sources produce.
@@ -69,7 +78,7 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
         lab = Lab.load(course, name)
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                built = build_lab(lab, Path(scratch))
+                built = build_lab(lab, Path(scratch), seeds)
                 keep(built / FILE_NAME, lab.release_folder / FILE_NAME, lab.exercises)
                 if check:
                     faults += [f"{name}: {fault}" for fault in differences(built, lab.release_folder)]
@@ -123,7 +132,7 @@ def bring_readme_up_to_date(course: Course, check: bool = False) -> str:
     return ""
 
 
-def build_lab(lab: Lab, scratch: Path) -> Path:
+def build_lab(lab: Lab, scratch: Path, seeds: Sequence[int] = SEEDS) -> Path:
     """Builds one lab in a scratch folder and returns the folder that learners would get.
 
     Raises:
@@ -133,7 +142,7 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     hints = take_hints(source)
     _refuse_if(source_faults(lab, source))
     _refuse_if(rules.faults(lab, source, hints))
-    expected = {seed: lab.expected(seed) for seed in SEEDS}
+    expected = {seed: lab.expected(seed) for seed in seeds}
     _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source), *answer_faults(lab, expected)])
     _refuse_if(point_faults(lab, expected[PUBLIC_SEED]))
 

@@ -37,6 +37,9 @@ def new(
 def build(
     labs: Labs = None,
     check: Annotated[bool, typer.Option("--check", help="Only compare notebooks/ with its sources.")] = False,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=3, help="Seeds at which the catalogue is judged.")
+    ] = 3,
 ) -> None:
     """Make notebooks/ from solutions/.
 
@@ -44,11 +47,13 @@ def build(
     Examples:
       grader build 14_my_lab
       grader build --check
+      grader build 14_my_lab --seeds 30
     """
 
+    from course_utils.checking.exercise import PUBLIC_SEED
     from grader.author.build import build as build_labs
 
-    build_labs(Course.find(), labs or [], check=check)
+    build_labs(Course.find(), labs or [], check, (PUBLIC_SEED, *range(1, seeds)))
 
 
 @app.command()

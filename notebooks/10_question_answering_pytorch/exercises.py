@@ -495,10 +495,14 @@ def _loss(batch: int, length: int, blocked: float | None = -1e9, scale: float = 
             f32(np.where(allowed, normal(rng, batch, length, scale=scale), blocked or 0)) for _ in range(2)
         ]
         start = rng.integers(5, length - 2, batch)
+        start[-1] = min(start[-1], length - 4)  # at least one answer of two tokens
         end = np.minimum(start + 1, length - 3)
         start[:no_answer], end[:no_answer] = 0, 0
         if blocked is None:
             end[-1] = length - 1
+        if scale > 1:  # a loss made of the logits themselves is then below 0
+            for each, place in zip(logits, (start, end), strict=True):
+                each[np.arange(batch), place] = np.abs(each[np.arange(batch), place])
         return {
             "start_logits": logits[0],
             "end_logits": logits[1],

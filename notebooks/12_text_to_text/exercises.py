@@ -81,9 +81,13 @@ def _words(number: int, letters: str, least: int, most: int) -> Maker:
 
 
 def _longer_tokens(rng: np.random.Generator) -> Inputs:
-    """Words of tokens of one to three bytes, in which the same letters may be cut in two ways."""
+    """Words of tokens of one to three bytes, in which the same letters may be cut in two ways; one has a capital, and stands there once."""
     tokens = [b"a", b"b", b"c", b"ab", b"bc", b"abc", "é".encode()]
-    words: dict[tuple[bytes, ...], int] = {(b"a", b"bc"): int(rng.integers(2, 90)), (b"ab", b"c") * 2: 3}
+    words: dict[tuple[bytes, ...], int] = {
+        (b"a", b"bc"): int(rng.integers(2, 90)),
+        (b"ab", b"c") * 2: 3,
+        (b"A", b"bc"): 1,
+    }
     while len(words) < 12:
         chosen = rng.integers(0, len(tokens), int(rng.integers(2, 6)))
         words[tuple(tokens[place] for place in chosen)] = int(rng.integers(2, 60))
@@ -158,10 +162,17 @@ def _not_there(rng: np.random.Generator) -> Inputs:
 
 
 def _cut_otherwise(rng: np.random.Generator) -> Inputs:
-    """The letters of the pair also stand there as other tokens."""
-    parts = [(b"a", b"b", b"c", b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"ab", b"c")]
-    order = rng.permutation(len(parts))
-    return {"word": (*(token for place in order for token in parts[place]), b"ab"), "pair": (b"ab", b"c")}
+    """The letters of the pair also stand there as other tokens, in capitals, and at the beginning of a longer token."""
+    parts = [
+        (b"a", b"b", b"c", b"ab", b"c"),
+        (b"a", b"bc"),
+        (b"abc",),
+        (b"ab", b"c"),
+        (b"AB", b"c"),
+        (b"ab", b"cd"),
+    ]
+    middle = (token for place in rng.permutation(len(parts)) for token in parts[place])
+    return {"word": (b"abc", *middle, b"ab"), "pair": (b"ab", b"c")}
 
 
 def _at_the_ends(rng: np.random.Generator) -> Inputs:
@@ -255,6 +266,12 @@ def _nothing_to_merge(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _nothing_tidied(rng: np.random.Generator) -> Inputs:
+    """A word that comes twice, white space at both ends, a line end of two characters, and a letter with its accent behind it."""
+    word = _drawn_word(rng, "ab", 3, 6)
+    return {"text": f" {word} e\u0301\r\n{word} {word}  ", "merges": _merges(rng, "ab", 4)}
+
+
 def _empty(rng: np.random.Generator) -> Inputs:
     return {"text": "", "merges": _merges(rng, LETTERS, 3)}
 
@@ -284,8 +301,8 @@ encode = Exercise(
         Case("accents and an emoji", _accents),
         Case("two letters only, and merges of merges", _sentence("ab", 5, 9)),
         Case(
-            "nothing to merge; then an empty text; then six words",
-            together(_nothing_to_merge, _empty, _sentence("abc", 6, 7)),
+            "nothing to merge; an empty text; a word three times, with white space around it; then twelve words",
+            together(_nothing_to_merge, _empty, _nothing_tidied, _sentence("abc", 12, 9)),
         ),
     ),
     properties=(the_tokens_are_the_text,),
@@ -322,6 +339,14 @@ def _broken_off(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _easily_lost(rng: np.random.Generator) -> Inputs:
+    """A mark of byte order, a line end of two characters, a zero, and two bytes one after the other that are no text."""
+    from course_utils.data.byte_pairs import SINGLE
+
+    text = "\ufeff".encode() + _drawn_word(rng, "abc", 3, 6).encode() + b"\r\n\0\xff\xff "
+    return {"ids": [SINGLE.index(bytes([byte])) for byte in text], "merges": _merges(rng, "abc", 2)}
+
+
 def _no_ids(rng: np.random.Generator) -> Inputs:
     return {"ids": [], "merges": _merges(rng, LETTERS, 3)}
 
@@ -340,7 +365,10 @@ decode = Exercise(
         Case("12 ids, single letters and merges", _ids("abcdef", 12, 8)),
         Case("letters of several bytes, each byte a token of its own", _split_letters),
         Case("bytes that are no text: a letter that is broken off", _broken_off),
-        Case("no ids at all; then 20", together(_no_ids, _ids("abc", 20, 6))),
+        Case(
+            "no ids at all; bytes that no screen shows, and two that are no text; then 20 ids",
+            together(_no_ids, _easily_lost, _ids("abc", 20, 6)),
+        ),
     ),
 )
 
@@ -348,13 +376,12 @@ decode = Exercise(
 
 
 def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
-    """Rows of ids in a drawn order of lengths, each with an end id, which is the one below ``pad_id``."""
+    """Rows of ids in a drawn order of lengths, the longest neither first nor last, each with an end id, which is the one below ``pad_id``."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        rows = [
-            [*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1]
-            for length in rng.permutation(lengths)
-        ]
+        order = rng.permutation(lengths).tolist()
+        order.insert(1, order.pop(order.index(max(order))))
+        rows = [[*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1] for length in order]
         return {"rows": rows, "pad_id": pad_id}
 
     return inputs
@@ -394,7 +421,10 @@ teacher_forcing_batch = Exercise(
     cases=(
         Case("three targets of different lengths", _rows((5, 2, 7), 40)),
         Case("targets of equal length, so there is no padding", _rows((4, 4), 31)),
-        Case("one target; then four", together(_rows((3,), 25), _rows((1, 6, 3, 2), 57))),
+        Case(
+            "one target; then four, with ids in the thousands",
+            together(_rows((3,), 25), _rows((1, 6, 3, 2), 5700)),
+        ),
     ),
     properties=(labels_come_one_later,),
 )
@@ -437,7 +467,7 @@ mixture = Exercise(
     call=_call_mixture,
     cases=(
         Case("in proportion to the sizes", _sizes(4)),
-        Case("temperature 2", _sizes(3, temperature=2.0)),
+        Case("temperature 2.5", _sizes(3, temperature=2.5)),
         Case("a limit that only the largest task exceeds", _sizes(5, limit=0)),
         Case("a limit, and temperature 3", _sizes(4, temperature=3.0, limit=0)),
     ),
@@ -458,7 +488,7 @@ def _values(low: float, high: float, number: int) -> Maker:
 
 
 def _outside(rng: np.random.Generator) -> Inputs:
-    found = [*rng.uniform(-3, -0.2, 2), *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
+    found = [*rng.uniform(-3, -0.2, 2), -0.05, *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
     return {"similarity": [float(one) for one in rng.permutation(found)]}
 
 
@@ -489,7 +519,13 @@ def _written(kind: str) -> Maker:
         ]
         extra = {
             "spaces": [f" {rng.integers(0, 50) / 10:.1f}\n", f"{rng.integers(0, 5)} "],
-            "words": ["yes", "", f"{rng.integers(1, 5)}.2 of 5", f"{rng.integers(1, 5)},2"],
+            "words": [
+                "yes",
+                "",
+                f"{rng.integers(1, 5)} .4",
+                f"{rng.integers(1, 5)}.2 of 5",
+                f"{rng.integers(1, 5)},2",
+            ],
             "range": [f"{rng.uniform(5.1, 9):.1f}", f"-{rng.uniform(0.1, 3):.1f}", "17"],
             "numbers": ["nan", "inf", "-inf"],
         }[kind]
@@ -544,6 +580,10 @@ def _spans(words: int, lengths: tuple[int, ...], first: bool = False, last: bool
     return inputs
 
 
+def _no_spans(rng: np.random.Generator) -> Inputs:
+    return {**_spans(6, (1,))(rng), "spans": []}
+
+
 def _call_spans(learner: Callable, inputs: Inputs) -> Any:
     found = call_function(learner, inputs)
     if isinstance(found, tuple | list) and len(found) == 2 and all(part is not None for part in found):
@@ -562,7 +602,7 @@ span_corruption = Exercise(
     returns=("source", "target"),
     call=_call_spans,
     cases=(
-        Case("one span", _spans(9, (3,))),
+        Case("one span; then none", together(_spans(9, (3,)), _no_spans)),
         Case("three spans of different lengths", _spans(16, (1, 2, 4))),
         Case("a span begins the text, and another one ends it", _spans(14, (2, 3, 2), first=True, last=True)),
     ),
@@ -590,9 +630,10 @@ def _pairs(rng: np.random.Generator, modules: list[str]) -> list[Pair]:
 
 
 def _modules(rng: np.random.Generator) -> Inputs:
-    """Modules, a package with all that is in it, and names that only begin like these or stand inside others."""
+    """Modules, a package with all that is in it, and names that only begin like these, stand inside others, or are of the package above."""
     a, b, c, d, e = _names(rng, 5)
     modules = [
+        a,
         f"{a}.{d}",
         f"{a}.{e}",
         f"{a}.{d}.{e}",
@@ -643,7 +684,9 @@ def _twice(*what: str) -> Maker:
 
 
 def _alike(rng: np.random.Generator) -> Inputs:
-    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others."""
+    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others; and a text that is a
+    summary of the test, and the other way round.
+    """
     held, free, other = _names(rng, 3)
     pairs = _pairs(rng, [f"{held}.{other}"] * 4 + [f"{free}.{other}"] * 6)
     test = [pair for pair in pairs if pair.module.startswith(held)]
@@ -655,6 +698,7 @@ def _alike(rng: np.random.Generator) -> Inputs:
         training[3]._replace(summary=f"{test[3].summary} "),
         training[4]._replace(text=training[5].text.upper()),
         training[5],
+        training[5]._replace(name="turned", text=test[1].summary, summary=test[1].text),
         test[0]._replace(name="again", text=f"{test[0].text} "),
         test[1]._replace(module=f"{held.upper()}.{other}", text="Upper", summary="Upper."),
         test[2]._replace(module=f" {held}.{other}", text="Space", summary="Space."),
@@ -701,7 +745,8 @@ select_pairs = Exercise(
         Case("a text or a summary of the test is also in training", _twice("text", "summary")),
         Case("a text is there twice, in training and in the test", _twice("test", "training")),
         Case(
-            "texts, summaries and modules that differ in a capital or a space only: they are others", _alike
+            "texts, summaries and modules that differ in a capital or a space, or in being text or summary: they are others",
+            _alike,
         ),
         Case(
             "a text or a summary is there again in both ways", _twice("text", "summary", "test", "training")
@@ -728,7 +773,10 @@ def _two_texts(n: int) -> Maker:
         )
         reference = [often] + [twice] * 2 + [turned[::-1]]
         reference += [[str(rng.choice(theirs))] for _ in range(int(rng.integers(7, 25)))]
-        return {"candidate": _joined(rng, candidate), "reference": _joined(rng, reference), "n": n}
+        made = {"candidate": _joined(rng, candidate), "reference": _joined(rng, reference), "n": n}
+        if len(made["candidate"]) == len(made["reference"]):  # precision, recall and F1 would be the same
+            made["reference"].append(str(rng.choice(theirs)))
+        return made
 
     return inputs
 
@@ -749,6 +797,13 @@ def _nothing_shared(rng: np.random.Generator) -> Inputs:
     """The same words, and no run of two in common."""
     a, b, c, d = rng.permutation(list("abcdefgh"))[:4].tolist()
     return {"candidate": [a, b, c, d], "reference": [d, c, b, a], "n": 2}
+
+
+def _nearly_equal(rng: np.random.Generator) -> Inputs:
+    """Words that differ in a capital or a full stop, and two that make one and the same word when put together."""
+    here, there = _names(rng, 2)
+    candidate, reference = [here, there, "end.", "The", there], [here, there, "end", "the", there, here]
+    return {"candidate": [*candidate, "a", "bc"], "reference": ["ab", "c", *reference], "n": 2}
 
 
 def _exchanged(rng: np.random.Generator) -> list[Inputs]:
@@ -773,8 +828,14 @@ rouge_n = Exercise(
         Case("runs of two words, in two pairs of texts", together(_two_texts(2), _two_texts(2))),
         Case("runs of three words, in two pairs of texts", together(_two_texts(3), _two_texts(3))),
         Case(
-            "the same words, but no run in common; texts of fewer words than a run; then ordinary texts",
-            lambda rng: [_nothing_shared(rng), *_too_short(rng), _two_texts(2)(rng), _two_texts(3)(rng)],
+            "no run in common; words that are nearly equal; texts of fewer words than a run; then ordinary texts",
+            lambda rng: [
+                _nothing_shared(rng),
+                _nearly_equal(rng),
+                *_too_short(rng),
+                _two_texts(2)(rng),
+                _two_texts(3)(rng),
+            ],
         ),
         Case("candidate and reference exchanged", _exchanged, precision_and_recall_change_places),
     ),

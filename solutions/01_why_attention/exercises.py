@@ -108,8 +108,8 @@ def _additive(lead: Sequence[int], q_len: int, k_len: int, d_query: int, d_key: 
 def asking_has_an_effect(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     """Different queries prefer different keys: their scores differ by more than a constant."""
     scores = outputs["scores"]
-    if scores.shape[-2] == 1 or np.abs(inputs["query"]).max() > 100:  # of very large numbers a tanh leaves 1 and -1
-        return None
+    if scores.shape[-2] == 1 or np.abs(inputs["query"]).max() > 100:
+        return None  # of such numbers a tanh leaves 1 and -1, and whether queries differ is chance
     difference = scores[..., 1:, :] - scores[..., :1, :]
     return np.ptp(difference, axis=-1) > 1e-5
 

@@ -583,7 +583,7 @@ def _exactly_top_p(rng: np.random.Generator) -> Inputs:
 
 
 def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
-    """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
+    """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits, the order and the sum make a difference."""
     falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
     if top_k is not None:
         if top_k > 1 and (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
@@ -594,8 +594,20 @@ def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool
     if top_p is None:
         return True
     sums = shares.cumsum(axis=-1)
-    near = (np.abs(sums - top_p) < 5e-3).any() or (sums[:, 0] > top_p).any()
-    return not near and (top_k is None or bool((sums[:, -2] < top_p).any() and (sums[:, -3] > top_p).any()))
+    if (np.abs(sums - top_p) < 5e-3).any() or (sums[:, 0] > top_p).any():
+        return False
+    if top_k is not None and not ((sums[:, -2] < top_p).any() and (sums[:, -3] > top_p).any()):
+        return False
+    rows = scaled.reshape(-1, scaled.shape[-1])
+    weights = np.exp(rows - rows.max(axis=-1, keepdims=True)) * (rows >= falling[:, -1:])
+    weights /= weights.sum(axis=-1, keepdims=True)
+    before = weights.cumsum(axis=-1) - weights  # in the vocabulary, which is not the order that counts
+    kept = (sums - shares < top_p).sum(axis=-1)
+    unsorted = np.count_nonzero(weights * (before < top_p), axis=-1)
+    by_themselves = np.maximum(
+        (shares >= 1 - top_p).sum(axis=-1), 1
+    )  # each word compared with a limit of its own
+    return bool((kept != unsorted).any() and (kept != by_themselves).any())
 
 
 def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
@@ -788,14 +800,18 @@ _NEARLY_EQUAL = (
 
 
 def _nearly_equal(rng: np.random.Generator) -> Inputs:
-    """Pairs of words that are nearly the same stand at the same places, mixed with words, numbers and marks that are the same; one of
-    these comes last.
+    """Pairs of words that are nearly the same stand at the same places, mixed with words, numbers and marks that are the same. One of these
+    comes first and one last, so that no run has them all.
     """
     pairs = rng.permutation(np.array(_NEARLY_EQUAL))
     same = rng.permutation(["the", "in", "Rome", "3", "2026", "-", "?", "café"])[: int(rng.integers(5, 9))]
     turned = [pair[:: int(rng.choice([1, -1]))] for pair in pairs]
     both = np.repeat(same[:, None], 2, axis=1)
-    rows = [*rng.permutation(np.concatenate([turned, both[1:]])).tolist(), both[0].tolist()]
+    rows = [
+        both[1].tolist(),
+        *rng.permutation(np.concatenate([turned, both[2:]])).tolist(),
+        both[0].tolist(),
+    ]
     more = rng.choice(["far", "off"], int(rng.integers(1, 4))).tolist()
     return {"candidate": [one for one, _ in rows] + more, "reference": [other for _, other in rows]}
 

@@ -780,8 +780,8 @@ def span_corruption(
 
     Args:
         ids: a text.
-        spans: begin and end (exclusive) of what is cut out, in order, with at least one
-            token between two of them.
+        spans: begin and end (exclusive) of what is cut out, perhaps nothing; in order,
+            with at least one token between two of them.
         first_sentinel: the id of the first sentinel; the next ones follow it.
 
     Returns:
