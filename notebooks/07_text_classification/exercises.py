@@ -262,10 +262,13 @@ _WIDEST = 110
 
 
 def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int, outlier: int = 2):
-    """``outlier``: the length of one of the sentences. One sentence comes twice, with another label."""
+    """``outlier``: the length of one of the sentences. One sentence comes twice, with another label. No sentence fills the first bucket, so
+    that who pads up to a bucket's boundary is always seen.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = rng.integers(2, longest + 1, count - 1)
+        lengths[lengths == boundaries[0] - 1] -= 1
         lengths[: len(boundaries)] = boundaries  # on the border
         lengths[-1] = outlier
         rng.shuffle(lengths)
