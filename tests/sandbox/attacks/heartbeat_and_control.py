@@ -4,6 +4,7 @@ WIRE = True
 EXTRA = [
     """
 print("TRIED", flush=True)
+time.sleep(1)  # closed without lingering, a socket drops what it has not sent yet
 app.heartbeat.context.destroy(0) if hasattr(app.heartbeat, "context") else None
 app.control_socket.close(0)
 app.stdin_socket.close(0)
