@@ -24,8 +24,13 @@ from grader.reference.effortless import FOR_NOTHING, answers_for_nothing
 from grader.reference.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
 from grader.reference.mutants import mutants_of
 
-SEEDS = (PUBLIC_SEED, 1, 2)
-"""The seeds at which the reference, the variants and the misconceptions are tried."""
+
+def first_seeds(count: int) -> tuple[int, ...]:
+    """The public seed and the next ones: at these, the reference, the variants and the misconceptions are tried."""
+    return PUBLIC_SEED, *range(1, count)
+
+
+SEEDS = first_seeds(3)
 
 _MUTANT_SECONDS = 2.0
 """CPU time that one case of a mutant may take."""

@@ -50,10 +50,10 @@ def build(
       grader build 14_my_lab --seeds 30
     """
 
-    from course_utils.checking.exercise import PUBLIC_SEED
     from grader.author.build import build as build_labs
+    from grader.author.faults import first_seeds
 
-    build_labs(Course.find(), labs or [], check, (PUBLIC_SEED, *range(1, seeds)))
+    build_labs(Course.find(), labs or [], check, first_seeds(seeds))
 
 
 @app.command()

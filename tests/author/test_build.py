@@ -17,6 +17,7 @@ from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import FILE_NAME, load_hints
 from course_utils.labs import labs_in
 from grader.author.build import SEEDS, BuildError, build, take_hints
+from grader.author.faults import first_seeds
 from grader.author.new import new_lab
 from grader.author.rules import BREAK, SITTING, faults
 from grader.course import Course, CourseError
@@ -296,6 +297,9 @@ def test_a_case_with_the_same_answer_at_another_seed_is_refused_as_it_could_be_c
     faults = str(error.value).splitlines()
     assert len(faults) == len(SEEDS) - 1
     assert all("the case 'always 3' has the same answer at seed" in fault for fault in faults)
+    with pytest.raises(BuildError) as error:
+        build(Course(tiny.parents[1]), [], seeds=first_seeds(7), say=lambda line: None)
+    assert len(str(error.value).splitlines()) == 6  # as `grader build --seeds 7` judges it
 
 
 @pytest.mark.parametrize(
