@@ -51,6 +51,25 @@ class PieceTokenizer:
         return 1000 + zlib.crc32(piece.encode()) % 30_000
 
 
+class CharacterTokenizer:
+    """Called like the other one. Every character is a token, white space too."""
+
+    def __call__(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        return [1000 + ord(character) for character in text], [
+            (place, place + 1) for place in range(len(text))
+        ]
+
+
+def spaced(rng: np.random.Generator) -> tuple[str, str, str]:
+    """A question, a text, and the text's second word, in capitals.
+
+    No white space at an edge stands anywhere else, and the question has no mark at its end: whatever is cleaned away is missed.
+    """
+    *asked_for, first, second, third = new_words(rng, 5)
+    question = "\t{}\n {}\u2003".format(*asked_for)
+    return question, f"\u2002{first}  {second.upper()}.\n{third}\u00a0", second.upper()
+
+
 def place_of(context: str, words: str, mention: int = 0) -> tuple[int, int]:
     """Where the words stand in the context, ``end`` exclusive; mentions are counted from 0."""
     start = [found.start() for found in re.finditer(re.escape(words), context)][mention]
@@ -114,7 +133,12 @@ SPANS: dict[str, tuple[Planted, Planted, int, float]] = {  # title: starts, ends
     "the best pair is longer than allowed": ({5: 7, 7: 5}, {10: 7, 8: 5}, 3, 0.0),
     "four tokens are one too many, three are not": ({5: 7, 6: 5}, {8: 7}, 3, 0.0),
     "the question looks better than the context": ({2: 9, 7: 5}, {3: 9, 8: 5}, 5, 0.0),
-    "[CLS] looks better than the context": ({0: 9, 6: 5}, {0: 9, 7: 5}, 5, 0.0),
+    "[CLS] looks better than the context": (  # by so much that no share of the context is above 0
+        {0: 900, 6: 5},
+        {0: 900, 7: 5},
+        5,
+        0.0,
+    ),
     "a single token": ({8: 6}, {8: 6, 9: 2}, 4, 0.0),
     "the last token of the context; [SEP] looks better": ({10: 6, 11: 9}, {10: 6, 11: 9}, 4, 0.0),
     "all logits are below -30,000": ({7: 5}, {9: 5}, 5, -3e4),
@@ -185,13 +209,14 @@ def reader_batch(rng: np.random.Generator, batch: int, length: int) -> dict[str,
     place = np.arange(length)
     context = (place >= 4) & (place < ends[:, None])
     start = 4 + np.arange(batch) % 2
-    return {
-        "input_ids": rng.integers(1, VOCABULARY, (batch, length)) * (place <= ends[:, None]),
-        "attention_mask": (place <= ends[:, None]).astype(np.int64),
-        "token_type_ids": ((place >= 4) & (place <= ends[:, None])).astype(np.int64),
-        "allowed": context | (place == 0),
-        "start_positions": start,
+    ids = rng.integers(1, VOCABULARY, (batch, length)) * (place <= ends[:, None])
+    return {  # in no order: what is wanted is found by its name
         "end_positions": start + 1,
+        "allowed": context | (place == 0),
+        "attention_mask": (place <= ends[:, None]).astype(np.int64),
+        "start_positions": start,
+        "token_type_ids": ((place >= 4) & (place <= ends[:, None])).astype(np.int64),
+        "input_ids": ids,
     }
 
 
@@ -431,6 +456,24 @@ def answer_cases(
             reader.starts[pair] = reader.ends[pair] = 7.0
         return made
 
+    def white_space_counts(rng: np.random.Generator) -> Inputs:
+        """Every character is a token; the reader finds the second word, and each white space at an edge speaks a little against it."""
+        question, context, word = spaced(rng)
+        tokenize, reader = CharacterTokenizer(), new_reader()
+        (asked_ids, _), (ids, _) = tokenize(question), tokenize(context)
+        start, end = place_of(context, word)
+        reader.nothing = dict.fromkeys([*asked_ids, ids[0], ids[-1]], 0.1)
+        reader.starts = {(ids[start - 1], ids[start]): 5.0}
+        reader.ends = {(ids[end - 2], ids[end - 1]): 5.0}
+        return {
+            "question": question,
+            "context": context,
+            "model": reader,
+            "tokenize": tokenize,
+            "max_length": 64,
+            "overlap": 6,
+        }
+
     def at_the_threshold(above: float) -> Callable[[np.random.Generator], Inputs]:
         def inputs(rng: np.random.Generator) -> Inputs:
             strength = int(rng.integers(16, 60)) / 8  # sums and differences of eighths are exact
@@ -444,6 +487,7 @@ def answer_cases(
         *(Case(title, asked(**each, new_reader=new_reader)) for title, each in settings.items()),
         Case("four windows, the lowest no-answer score not where the answer is", no_answer_scores_apart),
         Case("the question and [SEP] look better than the context", temptations_elsewhere),
+        Case("every character is a token, white space too", white_space_counts),
         Case(
             "a margin that is equal to the threshold, and one just above it",
             together(*map(at_the_threshold, (0, 0.125))),

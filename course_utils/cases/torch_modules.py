@@ -1,4 +1,4 @@
-"""Calls a learner's PyTorch code: tensors from arrays, parameters set by name, one thread, an optimizer without memory."""
+"""Calls a learner's PyTorch code: tensors from arrays, parameters set by name, one thread, an optimizer whose weights decay."""
 
 from __future__ import annotations
 
@@ -216,8 +216,12 @@ def sent_back(
     return backward
 
 
-class PlainDescent:
-    """What an optimizer is at least: w ← w - lr · gradient. (PyTorch's own takes a second to import.)"""
+class DescentWithDecay:
+    """w ← (w - lr · gradient) · (1 - 0.1 · lr). So it is seen if something else than the optimizer changes the weights.
+
+    A weight that has no gradient, or none but zeros, stays as it is: how the two come about is the learner's choice.
+    (PyTorch's own optimizers take a second to import.)
+    """
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
         self.defaults = {"lr": lr}  # which groups that are already there do not read
@@ -238,6 +242,7 @@ class PlainDescent:
         with torch.no_grad():
             for group in self.param_groups:
                 for parameter in group["params"]:
-                    if parameter.grad is not None:
+                    if parameter.grad is not None and parameter.grad.any():
                         parameter -= group["lr"] * parameter.grad
+                        parameter *= 1 - 0.1 * group["lr"]
         return loss

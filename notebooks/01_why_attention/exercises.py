@@ -426,6 +426,7 @@ layer_cost = Exercise(
                         "sparse",
                         "Recurrent",
                         "self attention",
+                        "self_attention",
                         "convolution",
                         "recurrence",
                         "dilated ",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.cases.properties import normal, random_mask, together
-from course_utils.cases.torch_modules import differ, sent_back
+from course_utils.cases.torch_modules import differ, run_module, sent_back
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
@@ -317,13 +317,13 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     module, parameters = _made(learner, inputs)
     module.eval()
     like = next(iter(parameters.values()))
-    forward = [_tensor(inputs[name], like) for name in ("query", "key", "value")]
+    forward = {name: _tensor(inputs[name], like) for name in ("query", "key", "value")}
     if "mask" in inputs:
-        forward.append(torch.from_numpy(inputs["mask"]))
+        forward["mask"] = torch.from_numpy(inputs["mask"])
     if "mask_before" in inputs:
-        module(*forward, torch.from_numpy(inputs["mask_before"]))
-    found = module(*forward)
-    if differ(found, module(*forward)):
+        run_module(module, {**forward, "mask": torch.from_numpy(inputs["mask_before"])})
+    found = run_module(module, forward)
+    if differ(found, run_module(module, forward)):
         raise WrongModule(
             "Two calls with the same input give two different outputs. Is there dropout? None is asked for. Is a layer made "
             "in `forward`? It gets new random weights at every call: use those of `__init__`. Or does a call leave something "
@@ -335,8 +335,8 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
 def _train_through(learner: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, nn.Parameter]]:
     module, parameters = _made(learner, given)
     like = next(iter(parameters.values()))
-    forward = [given[name].to(like.dtype) for name in ("query", "key", "value")]
-    return module.train()(*forward, given["mask"]), parameters
+    forward = {name: given[name].to(like.dtype) for name in ("query", "key", "value")}
+    return run_module(module.train(), {**forward, "mask": given["mask"]}), parameters
 
 
 def _tensor(array: np.ndarray, like: torch.Tensor) -> torch.Tensor:
@@ -363,7 +363,11 @@ def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> dict[str, nn.Pa
                 f"`{name}` has shape {shape}; expected {expected}: from d_model numbers, all heads at once."
             )
     linear = [name.partition(".")[0] for name in wanted]
-    if extra := [name for name in there if name.partition(".")[0] in linear and name not in wanted]:
+    if extra := [name for name in there if name not in wanted]:
+        if extra[0].partition(".")[0] not in linear:
+            raise WrongModule(
+                f"There is a parameter too many: `{extra[0]}`. The docstring names the four layers that belong."
+            )
         raise WrongModule(
             f"With bias=False there must be no `{extra[0]}`: hand `bias` on to every nn.Linear."
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.cases.properties import normal, together
-from course_utils.cases.torch_modules import REMEMBERS, differ, sent_back
+from course_utils.cases.torch_modules import REMEMBERS, differ, run_module, sent_back
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 if TYPE_CHECKING:
@@ -218,8 +218,9 @@ def _with_id_0(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
-def _longer_than_the_vocabulary(rng: np.random.Generator) -> Inputs:
-    return {"token_ids": rng.integers(0, 4, (2, 9)), "table": normal(rng, 4, 6, scale=0.5)}
+def _long_sentence(rng: np.random.Generator) -> Inputs:
+    """Longer than 512 tokens, for which many a model has made its positions once and for all."""
+    return {"token_ids": rng.integers(0, 4, 600), "table": normal(rng, 4, 2, scale=0.5)}
 
 
 def _zero_table(rng: np.random.Generator) -> Inputs:
@@ -236,10 +237,10 @@ embed_tokens = Exercise(
         Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
         Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
         Case(
-            "two leading axes, (2, 3, 7); then sentences with more tokens than the table has rows; then a single token",
+            "two leading axes, (2, 3, 7); then a sentence of 600 tokens, more than the table has rows; then a single token",
             together(
                 _tokens(2, 3, 7, vocab_size=15, d_model=4),
-                _longer_than_the_vocabulary,
+                _long_sentence,
                 _tokens(1, 1, vocab_size=9, d_model=6),
             ),
         ),
@@ -282,6 +283,8 @@ def _made(learner: Any, table: Any) -> tuple[nn.Module, nn.Parameter]:
             f"`self.table` has shape {tuple(weights.shape)}; for max_len {max_len} and d_model {d_model} "
             f"it must be ({max_len}, {d_model})."
         )
+    if extra := [name for name, parameter in module.named_parameters() if parameter is not weights]:
+        raise ValueError(f"There is a parameter too many: `{extra[0]}`. All that is learned is the table.")
     with torch.no_grad():
         weights.copy_(torch.as_tensor(table))
     return module, weights
@@ -296,7 +299,7 @@ def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
     outputs, refused = [], []
     for training, given in ((False, x.clone()), (True, x)):
         try:
-            outputs.append(module.train(training)(given))
+            outputs.append(run_module(module.train(training), {"x": given}))
         except ValueError:
             if x.shape[1] <= len(weights):
                 raise
@@ -319,7 +322,7 @@ def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
 
 def _train_through(learner: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, nn.Parameter]]:
     module, weights = _made(learner, given["table"])
-    return module.train()(given["x"]), {"table": weights}
+    return run_module(module.train(), {"x": given["x"]}), {"table": weights}
 
 
 def _called(thing: Any) -> str:

@@ -25,7 +25,7 @@ from course_utils.cases.properties import (
 )
 from course_utils.cases.torch_modules import (
     REMEMBERS,
-    PlainDescent,
+    DescentWithDecay,
     a_function,
     a_module,
     built,
@@ -1135,28 +1135,13 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float | None
     return inputs
 
 
-class _Decay(PlainDescent):
-    """The weights also shrink a little at each step. So it is seen if something else than the optimizer changes them."""
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        import torch
-
-        loss = super().step(closure)
-        with torch.no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        parameter *= 1 - 0.1 * group["lr"]
-        return loss
-
-
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
     model = _tiny_model(inputs["weights"]).eval()  # as an evaluation may have left it
     for weight in model.parameters():
         weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
-    optimizer = _Decay(model.parameters(), lr=0.01)
+    optimizer = DescentWithDecay(model.parameters(), lr=0.01)
     optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
     with one_thread():
         given = {"model": model, "optimizer": optimizer}

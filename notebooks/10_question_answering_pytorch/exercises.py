@@ -23,6 +23,7 @@ from course_utils.cases.reading import (
     SPANS,
     WIDTH,
     WINDOW,
+    CharacterTokenizer,
     PieceTokenizer,
     ScriptedReader,
     allowed_places,
@@ -40,17 +41,23 @@ from course_utils.cases.reading import (
     reader_batch,
     reader_weights,
     smallest_window,
+    spaced,
     written,
 )
-from course_utils.cases.torch_modules import PlainDescent, a_function, one_thread, sent_back, tensors
+from course_utils.cases.torch_modules import (
+    DescentWithDecay,
+    a_function,
+    one_thread,
+    run_module,
+    sent_back,
+    set_parameters,
+    tensors,
+)
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
-
-
-# ---------------------------------------------------------------------------------- texts whose tokens are known
 
 
 # ---------------------------------------------------------------------------------- answer_token_span
@@ -190,8 +197,10 @@ def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if found is None:
         raise TypeError("it returned None instead of a list of (begin, end).")
-    if isinstance(found, str):
-        raise TypeError(f"it returned the text {found!r}; expected a list of pairs (begin, end).")
+    if not isinstance(found, (list, tuple, np.ndarray)):
+        raise TypeError(
+            f"it returned {found!r}, a {type(found).__name__}; expected a list of pairs (begin, end)."
+        )
     windows = [tuple(plain(window)) for window in found]
     if any(len(window) != 2 for window in windows):
         raise TypeError(f"it returned {windows!r}; expected a list of pairs (begin, end).")
@@ -295,6 +304,19 @@ def _features(
     return inputs
 
 
+def _every_character(rng: np.random.Generator) -> Inputs:
+    """Every character is a token, white space too."""
+    question, context, word = spaced(rng)
+    return {
+        "question": question,
+        "context": context,
+        "answer": place_of(context, word),
+        "tokenize": CharacterTokenizer(),
+        "max_length": 31,
+        "overlap": 7,
+    }
+
+
 def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     return as_arrays(call_function(learner, inputs), inputs["max_length"])
 
@@ -365,8 +387,14 @@ make_features = Exercise(
             "the answer at the end of a context of three windows; then with the full stop after it",
             together(_features(15, (13, 15)), _features(6, (4, 6), max_length=31, full_stop=True)),
         ),
-        Case("the answer's words stand there twice; the second time is meant", _features(12, (9, 11), True)),
-        Case("white space in front and between the sentences", _features(9, (5, 7), space="\n ")),
+        Case(
+            "the answer's words stand there twice; the second time is meant",
+            _features(12, (9, 11), True, overlap=8),
+        ),
+        Case(
+            "white space in front and between the sentences; then every character is a token",
+            together(_features(9, (5, 7), space="\n "), _every_character),
+        ),
         Case(
             "other special tokens: [CLS] 7, [SEP] 8, padding 9",
             _features(7, (2, 4), ids={"cls_id": 7, "sep_id": 8, "pad_id": 9}, max_length=33),
@@ -384,9 +412,6 @@ make_features = Exercise(
     properties=(positions_give_the_answer_back,),
     bypasses=("course_utils.models.reader.features_of",),
 )
-
-# ---------------------------------------------------------------------------------- calling PyTorch
-
 
 # ---------------------------------------------------------------------------------- SpanHead
 
@@ -418,7 +443,7 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     given = tensors(inputs)
     with torch.no_grad(), one_thread():
         head = _head_of(learner, inputs)
-        found = head.eval()(given["hidden"], given["allowed"])
+        found = run_module(head.eval(), {"hidden": given["hidden"], "allowed": given["allowed"]})
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
     if not all(isinstance(part, torch.Tensor) for part in found):
@@ -427,11 +452,8 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def _head_of(learner: Callable, inputs: Inputs) -> nn.Module:
-    import torch
-
-    with torch.no_grad():
-        head = learner(inputs["hidden"].shape[-1])
-        _set_parameters(head, inputs["weights"])
+    head = learner(inputs["hidden"].shape[-1])
+    set_parameters(head, inputs["weights"])
     return head
 
 
@@ -440,22 +462,8 @@ def _run_head(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Mapping
     import torch
 
     head = _head_of(learner, given).train()
-    start, end = head(given["hidden"], given["allowed"])
+    start, end = run_module(head, {"hidden": given["hidden"], "allowed": given["allowed"]})
     return [torch.where(given["allowed"], part, 0.0) for part in (start, end)], dict(head.named_parameters())
-
-
-def _set_parameters(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
-    import torch
-
-    if not isinstance(module, torch.nn.Module):
-        raise TypeError(f"it is a {type(module).__name__}; expected a torch.nn.Module.")
-    found = dict(module.named_parameters())
-    if found.keys() != weights.keys():
-        raise TypeError(f"its parameters are {sorted(found)}; expected {sorted(weights)}.")
-    for name, array in weights.items():
-        if tuple(found[name].shape) != array.shape:
-            raise TypeError(f"`{name}` has shape {tuple(found[name].shape)}; expected {array.shape}.")
-        found[name].copy_(torch.from_numpy(array))
 
 
 span_head = Exercise(
@@ -484,15 +492,23 @@ span_head = Exercise(
 # ---------------------------------------------------------------------------------- span_loss
 
 
-def _loss(batch: int, length: int, blocked: float | None = -1e9, scale: float = 1.0, no_answer: int = 0):
-    """So many windows; in the first ``no_answer`` of them the target is (0, 0)."""
+def _loss(
+    batch: int,
+    length: int,
+    blocked: float | None = -1e9,
+    scale: float = 1.0,
+    no_answer: int = 0,
+    shift: float = 0.0,
+):
+    """So many windows; in the first ``no_answer`` of them the target is (0, 0). All logits are shifted by as much."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         allowed = allowed_places(batch, length)
         if blocked is None:
             allowed = np.ones_like(allowed)
         logits = [
-            f32(np.where(allowed, normal(rng, batch, length, scale=scale), blocked or 0)) for _ in range(2)
+            f32(np.where(allowed, normal(rng, batch, length, scale=scale) + shift, blocked or 0))
+            for _ in range(2)
         ]
         start = rng.integers(5, length - 2, batch)
         start[-1] = min(start[-1], length - 4)  # at least one answer of two tokens
@@ -541,7 +557,7 @@ span_loss = Exercise(
             reaches=("start_logits", "end_logits"),
         ),
         Case("two of five windows have no answer", _loss(5, 12, no_answer=2)),
-        Case("blocked by -inf", _loss(2, 12, blocked=-np.inf)),
+        Case("blocked by -inf; all others about -500", _loss(2, 12, blocked=-np.inf, shift=-500)),
         Case(
             "logits in the hundreds; gradients reach both of them",
             _loss(3, 14, None, scale=300),
@@ -934,7 +950,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     for weight in model.parameters():
         if weight.requires_grad:
             weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
-    optimizer = PlainDescent(model.parameters(), lr=0.01)
+    optimizer = DescentWithDecay(model.parameters(), lr=0.01)
     optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
     limits, losses = np.broadcast_to(inputs["max_norm"], len(inputs["rates"])).tolist(), []
     with one_thread():

@@ -426,10 +426,13 @@ def _loss(
     scale: float = 1.0,
     no_answer: int = 0,
     dtype: str = "int32",
+    shift: float = 0.0,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         allowed = allowed_places(batch, length) | (not blocked)
-        logits = [f32(np.where(allowed, normal(rng, batch, length, scale=scale), -1e9)) for _ in range(2)]
+        logits = [
+            f32(np.where(allowed, normal(rng, batch, length, scale=scale) + shift, -1e9)) for _ in range(2)
+        ]
         start = rng.integers(5, length - 2, batch, dtype=dtype)
         end = np.minimum(start + 1, length - 3)
         start[:no_answer], end[:no_answer] = 0, 0
@@ -471,7 +474,10 @@ span_loss = Exercise(
             _loss(4, 13),
             reaches=("start_logits", "end_logits"),
         ),
-        Case("two of five windows have no answer; int64 positions", _loss(5, 12, no_answer=2, dtype="int64")),
+        Case(
+            "two of five windows have no answer; all logits are about -500; int64 positions",
+            _loss(5, 12, no_answer=2, dtype="int64", shift=-500),
+        ),
         Case(
             "logits in the hundreds; gradients reach both of them",
             _loss(3, 14, blocked=False, scale=300),

@@ -11,7 +11,6 @@ import torch
 from test_notebooks import printed_without_training
 
 from course_utils.cases.reading import reader_batch, reader_weights
-from course_utils.cases.torch_modules import PlainDescent
 from course_utils.data.paragraphs import load_paragraphs
 from course_utils.data.stories import make_stories
 from course_utils.models import reader
@@ -131,7 +130,7 @@ def test_a_training_step_moves_the_weights_as_lab_10_s_does(ten, eleven):
     weights, batch = reader_weights(rng, 2.0), reader_batch(rng, 3, 9)
     mine = torch_reader(weights)
     rows = {name: torch.from_numpy(array) for name, array in batch.items()}
-    loss = ten.train_step(mine, PlainDescent(mine.parameters(), 0.1), rows, 0.5, 1e9)
+    loss = ten.train_step(mine, torch.optim.SGD(mine.parameters(), 0.1), rows, 0.5, 1e9)
     weights["output_weight"] = weights.pop("output")
     theirs, optimizer = keras_reader(weights), keras.optimizers.SGD(0.5)
     assert float(theirs.frozen) == 0.5  # half of each logit, and in training it doubles them
