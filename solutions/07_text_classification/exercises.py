@@ -263,7 +263,7 @@ _WIDEST = 110
 
 def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int, outlier: int = 2):
     """``outlier``: the length of one of the sentences. One sentence comes twice, with another label. No sentence fills the first bucket, so
-    that who pads up to a bucket's boundary is always seen.
+    padding up to a bucket's boundary always shows.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -836,11 +836,30 @@ def _run_classifier(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, d
         return model(given["ids"], training=given["training"]), variables
 
 
+def _usual_sizes(learner: Callable, given: Mapping[str, Any]) -> None:
+    """Called with what it needs and nothing else, the model has the widths of the signature.
+
+    Raises:
+        TypeError: it has others.
+    """
+    needed = ("vocabulary_size", "max_len", "num_classes")
+    model = _compiled(learner, {name: given["config"][name] for name in needed})
+    model(given["ids"])
+    shapes = {tuple(weight.shape) for weight in model.weights}
+    for name, wanted in {"embedding_dim": (19, 64), "dense_dim": (64, 128)}.items():
+        if wanted not in shapes:
+            raise TypeError(
+                f"called without `{name}`, the model has no weight of shape {wanted}; its default is {wanted[1]}."
+            )
+
+
 def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import keras
 
     given = tensors(inputs)
     with plain_errors(), built_as_it_goes():
+        if inputs.get("usual_sizes"):
+            _usual_sizes(learner, given)
         model, _ = _filled(learner, given)
         logits = model(given["ids"], training=inputs["training"])
         if inputs.get("extremes"):
@@ -907,8 +926,8 @@ build_classifier = Exercise(
             _classifier(4, 3, use_positions=False, heads=2),
         ),
         Case(
-            "2 classes, in training with dropout_rate=1: only the last bias is left",
-            _classifier(2, 2, training=True),
+            "2 classes, in training with dropout_rate=1: only the last bias is left; the widths are the usual ones if none are given",
+            lambda rng: {**_classifier(2, 2, training=True)(rng), "usual_sizes": True},
         ),
         Case(
             "in training with the usual dropout_rate: each feature of the mean is dropped or doubled; the least and the greatest",
@@ -991,9 +1010,18 @@ def _single(rng: np.random.Generator) -> Inputs:
     return {"losses": [float(rng.uniform(0.5, 2.0))], "patience": int(rng.integers(1, 6))}
 
 
+def _call_best_epoch(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    for number in found if isinstance(found, (tuple, list)) else ():
+        if isinstance(number, (float, np.floating)):
+            raise TypeError(f"it returned {found!r}; an epoch is a whole number.")
+    return found
+
+
 best_epoch = Exercise(
     name="best_epoch",
     returns=("best", "last"),
+    call=_call_best_epoch,
     cases=(
         Case(
             "a bump that patience survives, and a second valley; twice, with other numbers",
