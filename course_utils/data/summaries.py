@@ -1,6 +1,6 @@
 """Real text for lab 12: what the documentation of eleven packages says about a function or class at length, and the line above it.
 
-summaries.json has the pairs and the modules that are held out, summaries_written.json what SmolLM2 wrote about a hundred of them and which
+summaries.json has the pairs and the modules that are held out, summaries_written.json what SmolLM2 wrote about two hundred of them and which
 of these texts say something false, summaries_beam.json what it would write by other length penalties. docs/data-text-to-text.md says how
 they were made, NOTICE under which licences.
 """
@@ -64,7 +64,8 @@ def held_out(part: str) -> set[str]:
 
 
 def load_written() -> dict[str, dict[str, str]]:
-    """What SmolLM2-135M-Instruct wrote: the way in which it was asked -> description -> summary.
+    """What SmolLM2-135M-Instruct wrote: the way in which it was asked -> description -> summary. A hundred descriptions are of the
+    development part, a hundred of the test.
 
     The ways are "zero-shot", "few-shot", and of models that were tuned "tuned" (given name and text), "tuned, text only" and
     "tuned, name only".

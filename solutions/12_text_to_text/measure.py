@@ -7,18 +7,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 
 import torch
 from train_weights import MERGES, SHARES, STEPS, train
-from write_summaries import inside
+from write_summaries import parts
 
 from course_utils.data.agreement import NOUNS
 from course_utils.data.byte_pairs import BytePairs, library_merges
 from course_utils.data.summaries import (
     Pair,
-    held_out,
     load_summaries,
     load_written,
     sentences,
@@ -63,23 +63,33 @@ def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> float:
 
 
 def summaries() -> None:
-    """ROUGE-L on the test pairs and on those that SmolLM2 was asked about."""
+    """ROUGE-L on the development and test pairs and on those that SmolLM2 was asked about; and of the words of summaries that their
+    texts do not have, how many they have with another ending."""
 
     def score(name: str, texts: Sequence[Sequence[str]], some: Sequence[Pair]) -> None:
         each = [rouge_l(said, words(one.summary)) for said, one in zip(texts, some, strict=True)]
         print(f"{len(some):4} {name:24} {sum(each) / len(each):.3f}")
 
-    test = list(
-        {pair.text: pair for pair in reversed(load_summaries()) if inside(pair, held_out("test"))}.values()
-    )
     written = load_written()
-    for some in (test, [pair for pair in test if pair.text in written["zero-shot"]]):
-        score("first sentence", [words(sentences(one.text)[0]) for one in some], some)
-        score("first 11 words", [words(one.text)[:11] for one in some], some)
-        score("name", [words_of_name(one.name) for one in some], some)
-        score("name + first 9 words", [words_of_name(one.name) + words(one.text)[:9] for one in some], some)
-    for way, answers in written.items():
-        score(f"SmolLM2, {way}", [words(answers[one.text]) for one in some], some)
+    for part in parts(load_summaries())[1:]:
+        asked = [pair for pair in part if pair.text in written["zero-shot"]]
+        for some in (part, asked):
+            score("first sentence", [words(sentences(one.text)[0]) for one in some], some)
+            score("first 11 words", [words(one.text)[:11] for one in some], some)
+            score("name", [words_of_name(one.name) for one in some], some)
+            score(
+                "name + first 9 words", [words_of_name(one.name) + words(one.text)[:9] for one in some], some
+            )
+        for way, answers in written.items():
+            score(f"SmolLM2, {way}", [words(answers[one.text]) for one in asked], asked)
+        there = [(word, set(words(one.text))) for one in part for word in words(one.summary)]
+        absent = [(word, text) for word, text in there if word not in text]
+        ended = sum(_without_ending(word) in set(map(_without_ending, text)) for word, text in absent)
+        print(f"{ended} of {len(absent)} absent words are there with another ending")
+
+
+def _without_ending(word: str) -> str:
+    return re.sub(r"(?<=...)(ing|ed|es|s|d|e)$", "", word)
 
 
 def main(what: str) -> None:

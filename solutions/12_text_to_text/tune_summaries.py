@@ -1,4 +1,4 @@
-"""Tunes SmolLM2 on lab 12's training pairs and lets it summarise the same hundred texts; see docs/data-text-to-text.md.
+"""Tunes SmolLM2 on lab 12's training pairs and lets it summarise the same two hundred texts; see docs/data-text-to-text.md.
 
 .venv/bin/python solutions/12_text_to_text/tune_summaries.py
 
@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from peft import LoraConfig, get_peft_model
-from write_summaries import inside, keep
+from write_summaries import keep, parts
 
-from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
+from course_utils.data.summaries import WRITTEN, Pair, load_summaries
 from course_utils.models import smollm
 from course_utils.models.smollm_lines import lines_after
 
@@ -91,23 +91,12 @@ def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pa
 
 
 def main() -> None:
-    pairs = load_summaries()
-    test, development = held_out("test"), held_out("development")
-    of_test = {pair.text: pair for pair in pairs if inside(pair, test)}
-    rest = [pair for pair in pairs if not inside(pair, test) and pair.text not in of_test]
-    rest = list({pair.text: pair for pair in reversed(rest)}.values())
-    chosen = [pair for pair in rest if inside(pair, development)]
-    seen = {pair.text for pair in chosen} | {pair.summary for pair in chosen}
-    seen |= {pair.summary for pair in of_test.values()}
-    training = [
-        pair
-        for pair in rest
-        if not inside(pair, development) and pair.text not in seen and pair.summary not in seen
-    ]
+    training, chosen, test = parts(load_summaries())
+    known = {pair.text: pair for pair in [*chosen, *test]}
     print(len(training), "for training,", len(chosen), "for development")
     for name, way in WAYS.items():
         data = json.loads(WRITTEN.read_text("utf-8"))
-        asked = [of_test[row["text"]] for row in data["written"]]
+        asked = [known[row["text"]] for row in data["written"]]
         model, tokenizer = tuned(way, training, chosen), smollm.load_tokenizer()
         answers = lines_after(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
         for row, answer in zip(data["written"], answers, strict=True):
