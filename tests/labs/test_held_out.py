@@ -22,7 +22,6 @@ RESULT = "the result: the models that were chosen before, and baselines"
 BASELINE = "a baseline beside the result, chosen on validation"
 CONTROL = "a control of the result"
 READ = "reads single texts or mistakes after the result, or shows that another way gives the same"
-COMPARED = "compares models on the test once more: known, and no model is chosen by it"
 
 BEFORE = {MADE, SPLITS, UNLEARNED, SHOWN}
 """What a lab may do with a test set before its first result."""
@@ -89,9 +88,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
             "6. One model, five tasks": (RESULT, "tasks"),
             "Find the missing control": (CONTROL, "tasks"),
             "Exercise 10: `select_pairs`": (MADE, "summaries"),
-            "The rivals": (RESULT, "summaries"),
-            "Models": (COMPARED, "summaries"),
-            "Why it is hard": (READ, "summaries"),
+            "The test, once": (RESULT, "summaries"),
         },
     ),
     "13": (
