@@ -3,7 +3,7 @@
 OMP_NUM_THREADS=1 .venv/bin/python solutions/12_text_to_text/write_summaries.py
 
 writes course_utils/data/summaries_written.json and keeps what was judged there, as long as the texts are the same. It takes about
-ten minutes of one core.
+seven minutes of one core.
 """
 
 from __future__ import annotations

@@ -50,6 +50,14 @@ def test_the_parts_are_large_enough_and_have_no_module_text_or_summary_in_common
             assert not common, (one, other, what, common)
 
 
+def test_the_scripts_that_ask_and_tune_smollm_split_as_the_lab_does(parts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "solutions" / NAME))
+        theirs = importlib.import_module("write_summaries").parts(load_summaries())
+    for name, found in zip(("training", "development", "test"), theirs, strict=True):
+        assert sorted(found) == sorted(parts[name]), name
+
+
 def test_half_of_the_test_is_from_packages_that_are_nowhere_else(parts, collect):
     packages = {part: [pair.module.partition(".")[0] for pair in pairs] for part, pairs in parts.items()}
     whole = set(collect.WHOLE)
