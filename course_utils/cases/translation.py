@@ -60,14 +60,13 @@ DEFAULTS = ("dropout_rate", "layernorm_eps", "norm_first")
 
 
 def without_options(make: Make) -> Make:
-    """The same inputs for a layer that is made with every default."""
+    """The same inputs for a layer that is made, and called, with every default: not in training, where that is one."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         made = make(rng)
-        return {
-            **made,
-            "config": {name: value for name, value in made["config"].items() if name not in DEFAULTS},
-        }
+        config = {name: value for name, value in made["config"].items() if name not in DEFAULTS}
+        said = {name: value for name, value in made.items() if name != "training" or value}
+        return {**said, "config": config}
 
     return inputs
 

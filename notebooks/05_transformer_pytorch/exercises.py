@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -291,7 +292,10 @@ layer_norm = Exercise(
     returns=("output",),
     call=_call_in_single_precision,
     cases=(
-        Case("one sentence: x of shape (5, 6)", _layer_norm(5, 6)),
+        Case(
+            "one sentence: x of shape (5, 6); then one word, (1, 1, 7) and (8,)",
+            together(_layer_norm(5, 6), _layer_norm(1, 1, 7), _layer_norm(8)),
+        ),
         Case("a batch: x of shape (3, 5, 8)", _layer_norm(3, 5, 8)),
         Case(
             "features around 64: the mean of their squares says little of the variance",
@@ -398,6 +402,28 @@ def _by_default(make: Callable[..., Callable]):
         return {**made, "extremes": True}
 
     return without_options(inputs)
+
+
+def _all_shown(make: Callable[[np.random.Generator], Inputs], **lengths: int):
+    """The same inputs with masks of these names, for sentences of so many words, that hide nothing."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        masks = {name: np.ones((BATCH, 1, 1, length), dtype=bool) for name, length in lengths.items()}
+        return {**make(rng), **masks}
+
+    return inputs
+
+
+def _alone(make: Callable[[np.random.Generator], Inputs]):
+    """The first sentence of a batch, in a batch of its own."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {
+            name: value[:1].copy() if isinstance(value, np.ndarray) else value for name, value in made.items()
+        }
+
+    return inputs
 
 
 def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
@@ -516,8 +542,8 @@ encoder = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "post-norm, 2 layers, no mask: nothing is hidden, not even the id 0",
-            without_options(_encoder_inputs()),
+            "post-norm, 2 layers, no mask, then one that hides nothing: not even the id 0 is hidden",
+            together(without_options(_encoder_inputs()), _all_shown(_encoder_inputs(), mask=SOURCE_LEN)),
         ),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
         Case(
@@ -725,6 +751,13 @@ decoder = Exercise(
             "post-norm, 2 layers, no masks: nothing is hidden, not even the id 0; fewer source words than target words",
             without_options(_decoder_inputs(source_len=4)),
         ),
+        Case(
+            "the same with masks that hide nothing; then one sentence alone",
+            together(
+                _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
+                _alone(_decoder_inputs(masked=True)),
+            ),
+        ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
         Case(
             "pre-norm, both masks, layernorm_eps=0.2",
@@ -849,6 +882,13 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
+def _longer_tables(rng: np.random.Generator) -> Inputs:
+    """Both tables end with columns of nothing but padding."""
+    inputs = _transformer_inputs(padded=True)(rng)
+    tables = {name: np.pad(inputs[name], ((0, 0), (0, 2))) for name in ("source_ids", "target_ids")}
+    return {**inputs, **tables}
+
+
 def _other_source_before(rng: np.random.Generator) -> Inputs:
     """The same module has just read a source of the same shape, and of other words."""
     inputs = _transformer_inputs(padded=True)(rng)
@@ -876,8 +916,8 @@ transformer = Exercise(
             together(without_options(_transformer_inputs()), _transformer_inputs(source_len=31)),
         ),
         Case(
-            "post-norm, padded source and target; then after a call with another source",
-            together(_transformer_inputs(padded=True), _other_source_before),
+            "post-norm, padded source and target; then after a call with another source; then with longer tables",
+            together(_transformer_inputs(padded=True), _other_source_before, _longer_tables),
         ),
         Case(
             "pre-norm, padded source and target, layernorm_eps=0.2",
@@ -1298,7 +1338,8 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         names = 10 + rng.permutation(len(lengths))
         probabilities: dict[tuple[int, ...], dict[int, float]] = {}
         for name, length in zip(names.tolist(), lengths, strict=True):
-            words = _around(rng, special["eos_id"], set(range(10, 30)) - set(special.values()))[: max_len + 2]
+            words = _around(rng, special["eos_id"], set(range(10, 30)) - set(special.values()))
+            words = [*islice(cycle(words), max_len + 2)]
             if ids:  # where padding has another id, 0 is a word like any other
                 words[0] = 0
             script = [*words[:length], special["eos_id"], *words[length:]]
@@ -1327,7 +1368,7 @@ greedy_decode = Exercise(
     returns=("ids", "stopped"),
     call=_call_greedy,
     cases=(
-        Case("one sentence of 4 words", _scripts((4,), 9)),
+        Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
         Case("three sentences of 5, 8 and 0 words: they end at different steps", _scripts((5, 8, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
@@ -1391,6 +1432,13 @@ COMEBACK: _Tree = {  # a short sentence has ended and is only second; what was b
     "b c": {"d": 0.2, "e": 0.16},
     "b c d": {END: 0.5},
 }
+OVERTAKEN: _Tree = {  # a short sentence that has ended drops out of the beam; what overtook it ends worse
+    "": {"a": 0.5, END: 0.45},
+    "a": {"b": 0.5, "c": 0.45},
+    "a b": {END: 0.2},
+    "a c": {END: 0.2},
+}
+LONG: _Tree = {" ".join("a" * place): {"a": 0.9} for place in range(60)} | {" ".join("a" * 60): {END: 0.9}}
 THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis, and the last of them wins: twice
     "": {"a": 0.36, "b": 0.33, "c": 0.28},
     "a": {END: 0.2},
@@ -1475,17 +1523,24 @@ beam_search = Exercise(
             together(_tree(GARDEN_PATH, 2, None), _tree(CERTAIN, 2, 1.0)),
         ),
         Case(
-            "the same model with beam_size 1: greedy search; then a model that ends at once",
-            together(_tree(GARDEN_PATH, 1, 1.0), _tree(SILENT, 1, 1.0)),
+            "the same model with beam_size 1: greedy search; then a model that ends at once, and one that says 60 words",
+            together(_tree(GARDEN_PATH, 1, 1.0), _tree(SILENT, 1, 1.0), _tree(LONG, 1, 1.0, max_len=70)),
         ),
         Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
         Case(
-            "the same for two models, length_penalty 0: sums are compared",
-            together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
+            "the same for two models, length_penalty 0: sums are compared; then length_penalty 2",
+            together(
+                _tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 2.0)
+            ),
         ),
         Case(
-            "three models: a sentence that has ended drops out of the beam, stays and wins, or leaves no place for another",
-            together(_tree(CROWDED, 2, 1.0), _tree(COMEBACK, 2, 1.0), _tree(CUT_OFF, 2, 1.0)),
+            "four models: a sentence that has ended drops out of the beam (twice), stays and wins, or leaves no place for another",
+            together(
+                _tree(CROWDED, 2, 1.0),
+                _tree(OVERTAKEN, 2, 1.0),
+                _tree(COMEBACK, 2, 1.0),
+                _tree(CUT_OFF, 2, 1.0),
+            ),
         ),
         Case(
             "other ids; no sentence ends within max_len=4",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import cycle, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -422,7 +422,6 @@ def _encoder_inputs(
     masked: bool = False, norm_first: bool = False, training: bool = False, words: int = SOURCE_WORDS
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
-        # without a mask there is no padding: an embedding may mask the id 0 by itself
         lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
         config = {
             "num_layers": 2,
@@ -437,6 +436,18 @@ def _encoder_inputs(
             "training": training,
             "mask": source_mask() if masked else None,
         }
+
+    return inputs
+
+
+def _with_a_zero(make: Callable[[np.random.Generator], Inputs], **lengths: int):
+    """One of the words has the id 0. The masks of these names, for sentences of so many words, hide nothing."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        made["x"][0, 2] = PAD
+        masks = {name: np.ones((BATCH, 1, 1, length), dtype=bool) for name, length in lengths.items()}
+        return {**made, **masks}
 
     return inputs
 
@@ -481,8 +492,11 @@ encoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, 2 layers, not in training, no mask",
-            without_options(_encoder_inputs()),
+            "post-norm, 2 layers, not in training, no mask, then one that hides nothing: not even the id 0 is hidden",
+            together(
+                without_options(_with_a_zero(_encoder_inputs())),
+                _with_a_zero(_encoder_inputs(), mask=SOURCE_LEN),
+            ),
         ),
         Case(
             "post-norm, sentences of 7, 4 and 5 words, and once more with other ids in the padding",
@@ -694,8 +708,11 @@ decoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, 2 layers, not in training, no masks; fewer source words than target words",
-            without_options(_decoder_inputs(source_len=4)),
+            "post-norm, 2 layers, not in training, no masks, then masks that hide nothing: not even the id 0 is hidden",
+            together(
+                without_options(_with_a_zero(_decoder_inputs(source_len=4))),
+                _with_a_zero(_decoder_inputs(), look_ahead_mask=TARGET_LEN, padding_mask=SOURCE_LEN),
+            ),
         ),
         Case("post-norm, both masks", _decoder_inputs(masked=True)),
         Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
@@ -745,7 +762,7 @@ def _run_transformer(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, 
     source, target = given["source_ids"], given["target_ids"]
     model = built(learner, given["config"], lambda model: model(source, target, training=False))
     fill(model, given["weights"], keras_translator.transformer)
-    found = model(source, target, training=given["training"])
+    found = model(source, target, **{name: given[name] for name in ("training",) if name in given})
     return found, dict(keras_translator.transformer("", model))
 
 
@@ -759,6 +776,13 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs(padded=True, norm_first=True)(rng)
     more = np.pad(inputs["source_ids"], ((0, 0), (0, 2)), constant_values=PAD)
     return [inputs, {**inputs, "source_ids": more}]
+
+
+def _longer_tables(rng: np.random.Generator) -> Inputs:
+    """Both tables end with columns of nothing but padding."""
+    inputs = _transformer_inputs(padded=True)(rng)
+    tables = {name: np.pad(inputs[name], ((0, 0), (0, 2))) for name in ("source_ids", "target_ids")}
+    return {**inputs, **tables}
 
 
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -781,7 +805,10 @@ transformer = Exercise(
             _target_ends_changed,
             future_words_change_nothing,
         ),
-        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
+        Case(
+            "post-norm, padded source and target; then with longer tables, and every default",
+            together(_transformer_inputs(padded=True), without_options(_longer_tables)),
+        ),
         Case(
             "pre-norm, padded, and once more with two more columns of padding in the source",
             _source_padded,
@@ -1119,7 +1146,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     import keras
     import tensorflow as tf
 
-    model, optimizer = _tiny_model(inputs["weights"]), keras.optimizers.SGD(0.5)
+    model, optimizer = _tiny_model(inputs["weights"]), keras.optimizers.SGD(0.5, weight_decay=0.1)
     if inputs["compiled"]:  # as the lab does: a graph should not have to make the optimizer's variables
         optimizer.build(model.trainable_variables)
 
@@ -1230,7 +1257,8 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         names = (10 + rng.permutation(len(lengths))).tolist()
         scripts = {}
         for name, length in zip(names, lengths, strict=True):
-            words = _around(rng, special["eos_id"], set(range(10, 29)) - set(special.values()))[: max_len + 3]
+            words = _around(rng, special["eos_id"], set(range(10, 29)) - set(special.values()))
+            words = [*islice(cycle(words), max_len + 3)]
             if ids:  # where padding has another id, 0 is a word like any other
                 words[0] = 0
             scripts[name] = [*words[:length], special["eos_id"], *words[length:]]
@@ -1271,7 +1299,7 @@ greedy_decode = Exercise(
     call=_call_greedy,
     seconds=SECONDS,
     cases=(
-        Case("one sentence of 4 words", _scripts((4,), 9)),
+        Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
         Case("three sentences of 3, 8 and 0 words: they end at different steps", _scripts((3, 8, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
