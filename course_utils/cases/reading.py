@@ -295,6 +295,7 @@ def asked(
     threshold: float | None = 0.0,
     decoy: int | None = None,
     plain: float | None = None,
+    mark: str = "?",
     new_reader: Callable[[], ScriptedReader] = ScriptedReader,
 ) -> Callable[[np.random.Generator], Inputs]:
     """A text of so many words, and a reader that finds those from one word to before another in it.
@@ -302,6 +303,7 @@ def asked(
     ``nothing``: number of a word -> how much it speaks for no answer. ``decoy``: a word of the text that the reader
     finds, too, but less. ``twice``: the answer's words stand at the beginning of the text as well. ``threshold``: None
     leaves this and the other settings to the function's defaults. ``plain``: see the reader, which ``new_reader`` makes.
+    ``mark``: what the question ends with; a question mark would speak for no answer.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -315,9 +317,8 @@ def asked(
             text[0] = text[0][:3] + next(ending for ending in _ENDINGS if ending != before)
         tokenize, reader = PieceTokenizer(), new_reader()
         reader.plain = plain
-        reader.nothing = dict.fromkeys(
-            tokenize(" ".join(question) + "?")[0], 0.05
-        )  # so it may not be changed
+        # so the question may not be changed
+        reader.nothing = dict.fromkeys(tokenize(" ".join(question) + mark + "?")[0], 0.05)
         context = space + " ".join(text) + "."
         ids, offsets = tokenize(context)
         starts = [start for start, _ in offsets]
@@ -337,7 +338,7 @@ def asked(
             reader.nothing[tokenize.id_of(text[word][:3])] = weight
         settings = {"max_length": 26, "overlap": 6, "max_answer_length": 8, "threshold": threshold}
         return {
-            "question": " ".join(question) + "?",
+            "question": " ".join(question) + mark,
             "context": context,
             "model": reader,
             "tokenize": tokenize,
@@ -404,7 +405,11 @@ def no_answer_is_nowhere(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 _ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called with
     "a short context": {"words": 6, "says": (2, 4)},
-    "one word, the last one of the context": {"words": 6, "says": (5, 6)},
+    "one word, the last one of the context; the question ends with a full stop": {
+        "words": 6,
+        "says": (5, 6),
+        "mark": ".",
+    },
     "white space in front of the context": {"words": 6, "says": (1, 3), "space": " \n  "},
     "the answer's words stand there twice": {"words": 7, "says": (4, 6), "twice": True},
     "a context of several windows, the answer in the last": {

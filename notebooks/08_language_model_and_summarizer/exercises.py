@@ -18,6 +18,7 @@ from course_utils.cases.torch_modules import (
     WrongParameters,
     a_function,
     call_with_tensors,
+    differ,
     one_thread,
     sent_back,
     set_parameters,
@@ -71,12 +72,12 @@ shift_targets = Exercise(
     call=_call_shift,
     cases=(
         Case(
-            "4 rows of 7 words, no padding; then a single row of two words",
-            together(_rows((7, 7, 7, 7), 7), _rows((2,), 2)),
+            "4 rows of 7 words, no padding; then a single row of two words, without padding and with it",
+            together(_rows((7, 7, 7, 7), 7), _rows((2,), 2), _rows((2,), 4)),
         ),
         Case(
-            "3 rows of different lengths; `pad_id` and `ignore_id` are not passed; then columns of padding only",
-            together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2), 9)),
+            "3 rows of different lengths; `pad_id` and `ignore_id` are not passed; then columns and a row of padding only",
+            together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2, 0), 9)),
         ),
         Case(
             "padding is 5, 0 is a word, and what does not count is marked -1",
@@ -120,6 +121,12 @@ def _scored(
     return inputs
 
 
+def _one_row_silent(rng: np.random.Generator) -> Inputs:
+    inputs = _scored(4, 5, 7, counted=0.8)(rng)
+    inputs["targets"][int(rng.integers(4))] = IGNORED
+    return inputs
+
+
 def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
     inputs = _scored(3, 5, 7, counted=0.8)(rng)
     more = {
@@ -139,7 +146,10 @@ masked_loss = Exercise(
             "3 rows of 6 words: everything counts; then 4 rows of one word",
             together(_scored(3, 6, 8), _scored(4, 1, 7)),
         ),
-        Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
+        Case(
+            "4 rows in which different numbers of words count; then none does in one of them",
+            together(_scored(4, 6, 9, counted=0.8), _one_row_silent),
+        ),
         Case(
             "what does not count is marked -1, then 2, then 99, which is no word",
             together(
@@ -211,6 +221,12 @@ def _block(batch: int, columns: int, heads: int, rate: float | None = 0.0, train
             "training": training,
         }
 
+    return inputs
+
+
+def _long_row(rng: np.random.Generator) -> Inputs:
+    inputs = _block(1, 130, 4)(rng)
+    inputs["x"][0, 1] = 0
     return inputs
 
 
@@ -329,7 +345,10 @@ decoder_block = Exercise(
     ),
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
-        Case("2 rows of 9 words, 5 heads", _block(2, 9, 5)),
+        Case(
+            "2 rows of 9 words, 5 heads; then a single row of 130 words, one of which is all zeros; then rows of one word",
+            together(_block(2, 9, 5), _long_row, _block(3, 1, 2)),
+        ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
             "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything; "
@@ -352,7 +371,9 @@ decoder_block = Exercise(
 # ---------------------------------------------------------------------------------- GPT
 
 
-def _gpt(batch: int, columns: int, layers: int, rate: float | None = 0.0, training: bool = False):
+def _gpt(
+    batch: int, columns: int, layers: int, rate: float | None = 0.0, training: bool = False, heads: int = 4
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = {
             "token_embedding.weight": f32(normal(rng, WORDS, WIDTH)),
@@ -366,7 +387,7 @@ def _gpt(batch: int, columns: int, layers: int, rate: float | None = 0.0, traini
                 "vocabulary_size": WORDS,
                 "max_len": MAX_LEN,
                 "embedding_dim": WIDTH,
-                "num_heads": 4,
+                "num_heads": heads,
                 "num_layers": layers,
                 **_rate(rate),
             },
@@ -424,13 +445,18 @@ gpt = Exercise(
     ),
     cases=(
         Case("3 rows of 7 words, 2 blocks", _gpt(3, 7, 2)),
-        Case("2 rows of 11 words, as many as there are positions; 3 blocks", _gpt(2, 11, 3)),
-        Case("4 rows of 5 words, 1 block", _gpt(4, 5, 1)),
+        Case(
+            "2 rows of 11 words, as many as there are positions; 3 blocks of 2 heads", _gpt(2, 11, 3, heads=2)
+        ),
+        Case(
+            "4 rows of 5 words, 1 block of 5 heads; then a single row",
+            together(_gpt(4, 5, 1, heads=5), _gpt(1, 6, 2)),
+        ),
         Case(
             "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything; "
             "then without dropout_rate, in training mode, and one between 0 and 1",
             together(
-                _gpt(2, 6, 1, rate=1.0, training=True),
+                _gpt(2, 6, 2, rate=1.0, training=True),
                 _gpt(2, 6, 1, rate=1.0),
                 _gpt(2, 5, 2, rate=None, training=True),
                 _partly_dropped,
@@ -459,6 +485,15 @@ def _batches(count: int, spread: float, least: float = 0.3):
     return inputs
 
 
+def _equal_sizes(rng: np.random.Generator) -> Inputs:
+    size = int(rng.integers(8, 30))
+    return {
+        "losses": rng.uniform([0.5, 2, 5], [1, 4, 7]).tolist(),
+        "counts": [size, size, 1],
+        "characters": int(rng.integers(size, 2 * size)),
+    }
+
+
 perplexity = Exercise(
     name="perplexity",
     returns=("perplexity", "bits"),
@@ -467,16 +502,17 @@ perplexity = Exercise(
         Case("three batches of different sizes", _batches(3, 2.0)),
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
         Case(
-            "a model that is nearly sure, then one that knows little",
-            together(_batches(4, 0.1, 0.02), _batches(5, 2, 5)),
+            "a model that is nearly sure, then one that knows little, then one that is nearly always wrong",
+            together(_batches(4, 0.1, 0.02), _batches(5, 2, 5), _batches(3, 2, 24)),
         ),
+        Case("batches of equal size and one of a single word; more words than characters", _equal_sizes),
     ),
 )
 
 # ---------------------------------------------------------------------------------- NGramModel
 
 
-def _counted(n: int, words: int, rows: int, longest: int = 12):
+def _counted(n: int, words: int, rows: int, longest: int = 12, strength: tuple[float, float] = (0.7, 4.0)):
     def inputs(rng: np.random.Generator) -> Inputs:
         follows = (
             0.7 * rng.dirichlet(np.full(words, 0.3), size=words) + 0.3 / words
@@ -500,7 +536,7 @@ def _counted(n: int, words: int, rows: int, longest: int = 12):
             "sequences": sequences,
             "n": n,
             "vocabulary_size": words + 1,  # the last word is never seen
-            "strength": float(rng.uniform(0.7, 4.0)),
+            "strength": float(rng.uniform(*strength)),
             "contexts": contexts,
         }
 
@@ -538,7 +574,7 @@ ngram_model = Exercise(
     rtol=1e-4,
     cases=(
         Case("pairs (n = 2), 6 words", _counted(2, 6, 12)),
-        Case("three in a row (n = 3), 8 words", _counted(3, 8, 20)),
+        Case("three in a row (n = 3), 8 words, `strength` below 1", _counted(3, 8, 20, strength=(0.1, 0.5))),
         Case("up to five in a row (n = 5), 3 words", _counted(5, 3, 15, longest=14)),
         Case("single words (n = 1), then pairs", together(_counted(1, 7, 6), _counted(2, 7, 9))),
     ),
@@ -628,8 +664,10 @@ sampling_probabilities = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "temperature below 1, then above; then nothing but the logits is passed",
+            "temperature below 1, then above; then far below, and far above; then nothing but the logits is passed",
             together(
+                _drawn_from(3, words=9, temperature=(0.002, 0.004), scale=0.006),
+                _drawn_from(3, words=9, temperature=(4.0, 8.0), scale=8.0),
                 _drawn_from(3, words=9, temperature=(0.3, 0.8)),
                 _drawn_from(3, words=9, temperature=(1.3, 2.5)),
                 _drawn_from(4, words=9),
@@ -795,6 +833,7 @@ _NEARLY_EQUAL = (
     ("1,000", "1000"),
     ("new", "news"),
     ("re-open", "reopen"),
+    ("national", "nationality"),
     ("Zoë", "Zoe\u0308"),  # look the same
 )
 
@@ -834,6 +873,12 @@ def _only_the_first(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _other_order(rng: np.random.Generator) -> Inputs:
+    """The same words, one of which is a full stop, in two orders."""
+    one, two, three = rng.permutation(list("abcxyz"))[:3].tolist()
+    return {"candidate": [two, one, ".", three], "reference": [one, two, three, "."]}
+
+
 def _swapped(rng: np.random.Generator) -> list[Inputs]:
     inputs = _texts((3, 10))(rng)
     return [inputs, {"candidate": inputs["reference"], "reference": inputs["candidate"]}]
@@ -860,8 +905,9 @@ rouge_l = Exercise(
             together(_texts((8, 13), True), _texts((8, 13), True)),
         ),
         Case(
-            "no word in common, an empty candidate, one word each, only the first in common, then an ordinary pair",
-            together(_nothing_common, _empty, _one_word, _only_the_first, _texts((3, 9))),
+            "no word in common, an empty candidate, one word each, only the first in common, all in another order, then an "
+            "ordinary pair",
+            together(_nothing_common, _empty, _one_word, _only_the_first, _other_order, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
         Case(
@@ -909,8 +955,10 @@ rms_norm = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _rows_of(5, 6)),
         Case(
-            "a batch: (3, 4, 8); then a single word, and as many words as features",
-            together(_rows_of(3, 4, 8, shift=-0.7), _rows_of(7), _rows_of(5, 5, scale=100.0)),
+            "a batch: (3, 4, 8); then a single word, (7,) and (1, 1, 6), and as many words as features",
+            together(
+                _rows_of(3, 4, 8, shift=-0.7), _rows_of(7), _rows_of(1, 1, 6), _rows_of(5, 5, scale=100.0)
+            ),
         ),
         Case(
             "rows of very small numbers: eps counts; it is not passed",
@@ -985,8 +1033,8 @@ swiglu = Exercise(
         ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
         Case(
-            "gradients reach x and all weights",
-            _gated(3, width=6, inner=8),
+            "gradients reach x and all weights, with gates of a hundred and more, too",
+            together(_gated(3, width=6, inner=8), _large_gates),
             reaches=("x", "w_gate", "w_up", "w_down"),
         ),
     ),
@@ -1005,12 +1053,13 @@ def _grouped(
     d_v: int,
     masked: bool = True,
     scale: float = 1.0,
+    batch: int = 2,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "query": f32(normal(rng, 2, heads, q_len, d_k, scale=scale)),
-            "key": f32(normal(rng, 2, kv_heads, k_len, d_k)),
-            "value": f32(normal(rng, 2, kv_heads, k_len, d_v)),
+            "query": f32(normal(rng, batch, heads, q_len, d_k, scale=scale)),
+            "key": f32(normal(rng, batch, kv_heads, k_len, d_k)),
+            "value": f32(normal(rng, batch, kv_heads, k_len, d_v)),
             **({"mask": random_mask(rng, q_len, k_len)} if masked else {}),
         }
 
@@ -1053,7 +1102,10 @@ grouped_query_attention = Exercise(
     returns=("output",),
     call=call_with_tensors,
     cases=(
-        Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4, 6)),
+        Case(
+            "9 query heads share 3 key heads; then one query in a batch of one",
+            together(_grouped(9, 3, 5, 7, 4, 6), _grouped(4, 2, 1, 6, 4, 5, batch=1)),
+        ),
         Case(
             "4 query heads share 2 key heads, no mask; then with scores of a hundred and more, with a mask and without; "
             "then with scores far below 0",
@@ -1082,15 +1134,17 @@ grouped_query_attention = Exercise(
 # ---------------------------------------------------------------------------------- attend_with_cache
 
 
-def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float | None = None):
+def _in_pieces(
+    pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float | None = None, batch: int = 2
+):
     """``base``: None leaves the usual one to the learner's function."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         length = sum(pieces)
         return {
-            "query": f32(normal(rng, 2, heads, length, width, scale=1.5)),
-            "key": f32(normal(rng, 2, kv_heads, length, width, scale=1.5)),
-            "value": f32(normal(rng, 2, kv_heads, length, width)),
+            "query": f32(normal(rng, batch, heads, length, width, scale=1.5)),
+            "key": f32(normal(rng, batch, kv_heads, length, width, scale=1.5)),
+            "value": f32(normal(rng, batch, kv_heads, length, width)),
             "pieces": list(pieces),
             **({} if base is None else {"rotary_base": base}),
         }
@@ -1129,15 +1183,28 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
                 raise TypeError(
                     "it must return a pair: the output, and the cache, which is a pair of keys and values."
                 )
+            if differ(result, call_function(learner, {**piece, **base})):
+                raise TypeError(
+                    "called twice with the same query, key, value and cache, it gives two different results. The cache that is "
+                    "handed over must stay as it is, and nothing else may be kept from one call to the next."
+                )
             output, cache = result
             found.append(output)
             start += size
         return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
 
 
-def _run_at_once(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """What ``sent_back`` sends gradients through: all words at once, without a cache."""
-    return call_function(learner, {name: given[name] for name in ("query", "key", "value")}), {}
+def _run_last_piece(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What ``sent_back`` sends gradients through: the last piece, with the cache of those before it, if there are any."""
+    import torch
+
+    start, more = sum(given["pieces"][:-1]), {}
+    parts = {name: given[name] for name in ("query", "key", "value")}
+    if start:
+        with torch.no_grad():
+            _, cache = call_function(learner, {name: part[:, :, :start] for name, part in parts.items()})
+        more = {"cache": tuple(part.detach() for part in cache)}
+    return call_function(learner, {**{name: part[:, :, start:] for name, part in parts.items()}, **more}), {}
 
 
 attend_with_cache = Exercise(
@@ -1146,15 +1213,18 @@ attend_with_cache = Exercise(
     call=_call_cache,
     uses=("grouped_query_attention",),
     cases=(
-        Case("7 words at once, without a cache", _in_pieces((7,), 4, 2, 6)),
+        Case(
+            "7 words at once, without a cache; then 20 words of a single sentence, and one more",
+            together(_in_pieces((7,), 4, 2, 6), _in_pieces((20, 1), 4, 2, 6, batch=1)),
+        ),
         Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
         Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
         Case("6 words at once, then in pieces", _once_and_in_pieces, pieces_make_no_difference),
         Case(
-            "gradients reach query, key and value",
-            _in_pieces((5,), 4, 2, 6),
+            "gradients reach query, key and value, without a cache and with one",
+            together(_in_pieces((5,), 4, 2, 6), _in_pieces((3, 2), 4, 2, 6)),
             reaches=("query", "key", "value"),
         ),
     ),
-    backward=sent_back(_run_at_once),
+    backward=sent_back(_run_last_piece),
 )

@@ -103,6 +103,7 @@ def _cleaning(
     spans: Sequence[tuple[int, int, int, int]],
     shuffle: bool = False,
     first_label: int | None = None,
+    kinds: Sequence[str] = KINDS,
 ):
     """A text of random words, the first of which is of any length, and spans over the others.
 
@@ -113,6 +114,7 @@ def _cleaning(
             they are listed. Labels take turns.
         shuffle: list them in another order than that of the text; the seed decides.
         first_label: the number of the first span's label; None: the seed decides.
+        kinds: the labels.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -122,7 +124,7 @@ def _cleaning(
             text += _word(rng, length) + gap
         first = rng.integers(len(KINDS)) if first_label is None else first_label
         entities = [
-            Entity(places[a][0] - before, places[b][1] + behind, KINDS[(first + i) % len(KINDS)])
+            Entity(places[a][0] - before, places[b][1] + behind, kinds[(first + i) % len(kinds)])
             for i, (a, b, before, behind) in enumerate(spans)
         ]
         if shuffle:
@@ -185,6 +187,13 @@ def _said_before(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _word_twice(rng: np.random.Generator) -> Inputs:
+    """The same word with the same label at two places."""
+    word = _word(rng, 4)
+    entities = [Entity(0, 4, KINDS[0]), Entity(6, 10, KINDS[0])]
+    return {"text": f"{word}, {word}", "entities": entities}
+
+
 def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No span begins or ends with white space."""
     text, spans = inputs["text"], outputs["entities"]
@@ -207,9 +216,12 @@ clean_entities = Exercise(
             _cleaning((4, 6, 5, 3), (" ", " \n", "\t\n", "\n"), ((0, 0, 0, 1), (1, 1, 1, 2), (3, 3, 2, 0))),
         ),
         Case(
-            "spans of nothing but white space",
-            _cleaning(
-                (4, 6, 5), ("\n \n", "  ", ""), ((0, 0, 0, 1), (1, 1, 3, -6), (2, 2, 0, 0), (2, 2, 1, -5))
+            "spans of nothing but white space; then a single span, with white space at both ends",
+            together(
+                _cleaning(
+                    (4, 6, 5), ("\n \n", "  ", ""), ((0, 0, 0, 1), (1, 1, 3, -6), (2, 2, 0, 0), (2, 2, 1, -5))
+                ),
+                _cleaning((4, 6), (" ", "\n"), ((1, 1, 1, 1),)),
             ),
         ),
         Case(
@@ -227,8 +239,13 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "length is counted in characters: one long word and more outweigh three short words",
-            _cleaning((2, 2, 3, 14, 4), (" ", " ", " ", " ", ""), ((0, 2, 0, 0), (2, 3, 0, 0), (4, 4, 0, 0))),
+            "length is counted in characters, spaces too: one long word and more outweigh three short words; four words of one letter",
+            together(
+                _cleaning(
+                    (2, 2, 3, 14, 4), (" ", " ", " ", " ", ""), ((0, 2, 0, 0), (2, 3, 0, 0), (4, 4, 0, 0))
+                ),
+                _cleaning((1, 1, 1, 1, 4), (" ", " ", " ", " ", ""), ((3, 4, 0, 0), (0, 3, 0, 0))),
+            ),
         ),
         Case(
             "spans of equal length overlap: the one that begins first stays",
@@ -237,12 +254,22 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "the same span twice with different labels: the one that is listed first stays",
-            _labelled_both_ways((5, 7), (" ", ""), ((1, 1, 0, 0), (0, 0, 0, 0), (1, 1, 0, 0), (0, 0, 0, 0))),
+            "the same span twice with different labels, with white space around one or without: the one that is listed first stays",
+            _labelled_both_ways(
+                (5, 7, 4),
+                (" ", " ", " "),
+                (
+                    *((1, 1, 0, 0), (0, 0, 0, 0), (1, 1, 0, 0), (0, 0, 0, 0)),
+                    *((2, 2, 0, 0), (2, 2, 1, 0), (2, 2, 0, 1)),
+                ),
+            ),
         ),
         Case(
-            "a chain: the longest, one that overlaps it, and one that overlaps only the latter; the longest in the middle; at the end",
+            "a chain: the longest, one that overlaps it, and one that overlaps only the latter; the longest in the middle; at the "
+            "end; then the last of the chain lies within the middle one, at its beginning or at its end",
             together(
+                _cleaning((2, 3, 4, 20), (" ", " ", " ", ""), ((0, 0, 0, 0), (0, 2, 0, 0), (2, 3, 0, 0))),
+                _cleaning((20, 4, 3, 2), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 3, 0, 0), (0, 1, 0, 0))),
                 _cleaning(
                     (9, 3, 4, 2, 5), (" ", " ", " ", " ", ""), ((2, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))
                 ),
@@ -259,8 +286,20 @@ clean_entities = Exercise(
             _cleaning((3, 5, 4), (" ", "\n\n\n\n\n\n\n", ""), ((1, 1, 0, 7), (0, 1, 0, 0), (2, 2, 7, 0))),
         ),
         Case(
-            "spans that touch, with nothing between them",
-            _cleaning((4, 5, 3), ("", "", ""), ((0, 0, 0, 0), (1, 1, 0, 0), (2, 2, 0, 0)), shuffle=True),
+            "spans that touch, with nothing between them, with different labels and with one; then the same word twice",
+            together(
+                *(
+                    _cleaning(
+                        (4, 5, 3),
+                        ("", "", ""),
+                        ((0, 0, 0, 0), (1, 1, 0, 0), (2, 2, 0, 0)),
+                        shuffle=True,
+                        kinds=kinds,
+                    )
+                    for kinds in (KINDS, KINDS[:1])
+                ),
+                _word_twice,
+            ),
         ),
     ),
     properties=(no_white_space_at_the_ends, no_two_overlap),
@@ -320,6 +359,20 @@ def _alignment(
         label_ids = dict(zip(TAGS, [int(ids[0]), 0, *map(int, ids[1:])], strict=True))
         spans = [Entity(words[a][0] + cut[0], words[b][1] - cut[1], LABELS[kind]) for a, b, kind in entities]
         return {"offsets": offsets, "word_ids": word_ids, "entities": spans, "label_ids": label_ids}
+
+    return inputs
+
+
+def _with_places(make: Callable[[np.random.Generator], Inputs]):
+    """Special tokens have places in the text, too: those of the token before. What is no word has no word's number."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        offsets = list(made["offsets"])
+        for at in range(1, len(offsets)):
+            if made["word_ids"][at] is None:
+                offsets[at] = offsets[at - 1]
+        return {**made, "offsets": offsets}
 
     return inputs
 
@@ -413,9 +466,10 @@ align_labels = Exercise(
             _alignment([[0], [0, 0], [4, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 4)),
         ),
         Case(
-            "no entity at all; then one of a single letter",
+            "no entity at all; then one of a single letter; then a special token that has the place of a word",
             together(
                 _alignment([[0], [0, 0], [0]], (0, 1, 1), []),
+                _with_places(_alignment([[0], [0, 2]], (0, 1), [(0, 0, 1)], padding=1)),
                 _alignment([[0, 0], [1], [0]], (0, 1, 1), [(1, 1, 0)]),
             ),
         ),
@@ -426,8 +480,12 @@ align_labels = Exercise(
 # ---------------------------------------------------------------------------------- encode_batch
 
 
-def _rows(lengths: Sequence[int], pad_id: int):
-    """Rows of token ids, labels, and offsets, which nobody needs. The ids are never that of padding; 0 is among them if it is free."""
+def _rows(lengths: Sequence[int], pad_id: int, everywhere: bool = False):
+    """Rows of token ids, labels, and offsets, which nobody needs. The ids are never that of padding; 0 is among them if it is free.
+
+    Args:
+        everywhere: every token has a label, the first, the last and that with the id 0, too.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         rows = []
@@ -436,8 +494,8 @@ def _rows(lengths: Sequence[int], pad_id: int):
             if pad_id != 0:
                 ids[length // 2] = 0
             labels = rng.integers(0, 7, length)
-            labels[[0, -1]] = IGNORED
-            labels[length // 2] = IGNORED
+            if not everywhere:
+                labels[[0, length // 2, -1]] = IGNORED
             places = [(at, at + 1) for at in range(length)]
             rows.append({"input_ids": ids.tolist(), "labels": labels.tolist(), "offsets": places})
         return {"rows": rows, "pad_id": pad_id}
@@ -494,7 +552,10 @@ encode_batch = Exercise(
     call=_call_encode,
     cases=(
         Case("three texts of 5, 6 and 3 tokens", _rows((5, 6, 3), 0)),
-        Case("another padding id: pad_id=3, and 0 is an ordinary token", _rows((4, 7), 3)),
+        Case(
+            "another padding id: pad_id=3, and 0 is an ordinary token; then every token has a label",
+            together(_rows((4, 7), 3), _rows((5, 3), 4, everywhere=True)),
+        ),
         Case(
             "texts of equal length: no padding; then one that is longer than BERT's 512 tokens",
             together(_rows((5, 5), 2), _rows((3, 530), 2)),
@@ -693,7 +754,10 @@ token_classifier = Exercise(
     call=_call_classifier,
     backward=sent_back(_train_through),
     cases=(
-        Case("evaluation: three texts of 4, 6 and 3 tokens", _classifying((4, 6, 3), 6)),
+        Case(
+            "evaluation: three texts of 4, 6 and 3 tokens; then a single text, and one of a single token",
+            together(_classifying((4, 6, 3), 6), _classifying((5,), 5), _classifying((2, 1), 2)),
+        ),
         Case(
             "evaluation with a dropout rate of 1: nothing is dropped",
             _classifying((7, 2), 7, dropout_rate=1.0),
@@ -733,12 +797,28 @@ def _losing(lengths: Sequence[int], longest: int, num_labels: int, scale: float 
     return inputs
 
 
+def _all_labelled(rng: np.random.Generator) -> Inputs:
+    inputs = _losing((5, 5), 5, 4)(rng)
+    inputs["labels"][:, 0] = rng.integers(0, 4, 2)
+    return inputs
+
+
+def _some_certain(rng: np.random.Generator) -> Inputs:
+    """A text has no labels. In another the model is so sure of two tokens that their loss is exactly 0: they count all the same."""
+    inputs = _losing((6, 4, 5), 6, 4)(rng)
+    inputs["labels"][1] = IGNORED
+    for token in (2, 4):
+        inputs["logits"][2, token, inputs["labels"][2, token]] += 300
+    return inputs
+
+
 def _far_apart(rng: np.random.Generator) -> Inputs:
     """The first text's labels have probabilities so small that float32 rounds them to 0: their logarithm is finite only if none is taken of them."""
     inputs = _losing((5, 4), 5, 4)(rng)
     labels = inputs["labels"][0]
     for token in np.flatnonzero(labels != IGNORED):
         inputs["logits"][0, token, labels[token]] -= rng.uniform(120, 160)
+    inputs["logits"][1] -= 400  # far below all of the first text
     return inputs
 
 
@@ -772,7 +852,10 @@ token_loss = Exercise(
     backward=sent_back(a_function),
     cases=(
         Case("three texts of 7, 4 and 5 tokens", _losing((7, 4, 5), 7, 4)),
-        Case("one text", _losing((6,), 6, 5)),
+        Case(
+            "one text; then every token has a label; then a text without any, and tokens whose loss is 0",
+            together(_losing((6,), 6, 5), _all_labelled, _some_certain),
+        ),
         Case("texts of very different lengths, (4, 9, 3)", _losing((9, 2, 3, 2), 9, 3)),
         Case(
             "logits around 300: exp() would overflow; then far apart",
@@ -812,6 +895,7 @@ def _epoch(
             labels = np.where(real, rng.integers(0, 3, real.shape), IGNORED)
             labels[:, 0] = IGNORED
             ids = np.where(real, rng.integers(1, 11, (rows, longest)), 0)
+            ids[0, 1] = 0  # the mask says what is padding, not the id
             made.append({"input_ids": ids, "attention_mask": real.astype(np.int64), "labels": labels})
         encoder, classifier = _encoder_weights(rng, 11, 4), _linear_weights(rng, 3, 4)
         if max_norm is None:
@@ -844,14 +928,16 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
 
         def forward(self, input_ids, attention_mask=None) -> torch.Tensor:
             seen = self.encoder(input_ids, attention_mask)["last_hidden_state"]
-            seen = seen * (0.5 if self.training else 1.0)  # stands for dropout: another result in training
+            seen = seen * (
+                0.5 if self.encoder.training else 1.0
+            )  # stands for dropout: another result in training
             return seen @ self.weight.T + self.bias
 
     model = Tagger().train(inputs["training"])
     model.encoder.embedding.requires_grad_(not inputs["frozen"])
     of_the_encoder = list(model.encoder.parameters())
     groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
-    optimizer = torch.optim.SGD(groups, lr=0.8)
+    optimizer = torch.optim.SGD(groups, lr=0.8, weight_decay=0.1)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
     # the inputs' own memory, so that a change in it is seen
     batches = [tensors(batch) for batch in inputs["batches"]]
@@ -953,8 +1039,8 @@ decode_entities = Exercise(
     call=call_for_entities,
     cases=(
         Case(
-            "words of one piece: entities of one and of three words",
-            _decoding([[0]] * 7, (0, 1, 1, 1, 2, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
+            "words of one piece: entities of one and of three words, which may lie far apart",
+            _decoding([[0]] * 7, (0, 1, 1, 1, 40, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
         ),
         Case(
             "words of several pieces: only the first piece's prediction counts; then the others are -100",
@@ -997,7 +1083,7 @@ decode_entities = Exercise(
             "I- after another label begins an entity, even after one that looks alike",
             together(
                 _decoding([[0]] * 6, (0, 1, 1, 1, 1, 1), ["B0", "I0", "I2", "I2", "I1", "O"]),
-                _decoding([[0]] * 6, (0, 1, 1, 1, 1, 1), ["B0", "I0", "I3", "I3", "I4", "O"]),
+                _decoding([[0]] * 8, (0, *[1] * 7), ["B0", "I0", "I3", "I3", "I4", "I0", "I4", "O"]),
             ),
         ),
         Case(
@@ -1005,8 +1091,9 @@ decode_entities = Exercise(
             _decoding([[0, 2], [1], [0], [0]], (0, 0, 1, 1), ["B0", "O", "B0", "O"]),
         ),
         Case(
-            "nothing found, then something",
+            "nothing found, then something; then with special tokens that have the place of a word",
             together(
+                _with_places(_decoding([[0], [0, 2]], (0, 1), ["O", "B0"], padding=1)),
                 _decoding([[0], [0], [0]], (0, 1, 1), ["O", "O", "O"]),
                 _decoding([[0], [0], [0], [0]], (0, 1, 1, 1), ["O", "B1", "O", "B0"]),
             ),
@@ -1144,15 +1231,27 @@ entity_scores = Exercise(
             ),
         ),
         Case(
+            "one span with two labels, of which one is right: predicted, then annotated; spans that begin at the same place",
+            together(
+                _documents(
+                    ([(0, 1, 0), (4, 6, 1)], [(0, 1, 0), (0, 1, 1), (4, 6, 1), (4, 5, 1)]), more=False
+                ),
+                _documents(
+                    ([(0, 1, 0), (0, 1, 1), (4, 6, 1), (4, 5, 1)], [(0, 1, 0), (4, 6, 1)]), more=False
+                ),
+            ),
+        ),
+        Case(
             "a label that was never found, and one that is not there",
             _documents(([(0, 1, 0), (2, 3, 0), (4, 5, 1)], [(0, 1, 0), (6, 7, 2), (8, 9, 2)])),
         ),
         Case(
-            "nothing was found, there are no documents, then something was found",
+            "nothing was found, there are no documents, then something was found; then something in a document without entities",
             together(
                 _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []), more=False),
                 lambda rng: {"gold": [], "predicted": []},
                 _documents(([(0, 1, 0)], []), ([(2, 3, 0)], [(2, 3, 0)]), more=False),
+                _documents(([(0, 1, 0)], [(0, 1, 0)]), ([], [(3, 4, 0), (5, 6, 1)]), more=False),
                 _documents(([(0, 1, 0)], [(0, 1, 0)])),
             ),
         ),

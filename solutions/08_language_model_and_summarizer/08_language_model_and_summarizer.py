@@ -1188,7 +1188,8 @@ def swiglu(
         w_down: (features, hidden).
 
     Returns:
-        (..., features). Gradients reach x and all weights.
+        (..., features). Gradients reach x and all weights; large products leave
+        them finite, too.
     """
     ### BEGIN SOLUTION
     gate = x @ w_gate.T

@@ -703,6 +703,11 @@ slip("swiglu", "sigmoid_for_silu", "The gate is a sigmoid.",
      "That is the gated linear unit (GLU) of 2016. SiLU multiplies the sigmoid by its argument as well.",
      ("gate * torch.sigmoid(gate)", "torch.sigmoid(gate)"))
 
+slip("swiglu", "sigmoid_overflows", "The gradients are NaN where a gate is far below 0.",
+     "exp(-gate) is infinite there. Your output survives that, since a number divided by infinity is 0, but the "
+     "gradient does not: it becomes 0 · ∞, which is NaN. `torch.sigmoid` avoids this.",
+     ("gate * torch.sigmoid(gate)", "gate / (1 + torch.exp(-gate))"))
+
 slip("swiglu", "gate_and_up_exchanged", "The SiLU is on `w_up`, not on `w_gate`.",
      "Both products have the same shape, so there is no error. The gate goes through the SiLU, and the other "
      "product does not.",

@@ -141,7 +141,7 @@ class BlockPlaceByPlace(nn.Module):
 
 @variant("DecoderBlock")
 class BlockWithModules(nn.Module):
-    """A buffer for the mask, cut to size, and sub-layers as methods."""
+    """A buffer for the mask, which grows when it is too small, and sub-layers as methods."""
 
     def __init__(self, embedding_dim, num_heads, dropout_rate=0.0):
         super().__init__()
@@ -155,6 +155,8 @@ class BlockWithModules(nn.Module):
 
     def look(self, x):
         n = x.size(-2)
+        if n > len(self.triangle):
+            self.triangle = torch.tril(torch.ones(2 * n, 2 * n)).bool()
         return self.dropout(self.attention(x, x, x, self.triangle[:n, :n])[0])
 
     def think(self, x):
@@ -534,7 +536,7 @@ def swiglu_by_one_product(x, w_gate, w_up, w_down):
     """Both products at once, then split."""
     both = x @ torch.cat([w_gate, w_up]).T
     gate, up = both.chunk(2, dim=-1)
-    return torch.einsum("...h,fh->...f", gate / (1 + torch.exp(-gate)) * up, w_down)
+    return torch.einsum("...h,fh->...f", gate * torch.exp(-torch.logaddexp(torch.zeros(()), -gate)) * up, w_down)
 
 
 @variant("swiglu")

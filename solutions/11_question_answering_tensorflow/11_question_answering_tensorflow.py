@@ -713,7 +713,8 @@ def answer(
         is none.
     """
     windows = windows_of(question, context, tokenize, max_length, overlap)
-    # 1. Ask the model about all windows: `stacked(windows)` is a dict of arrays.
+    # 1. Ask the model about all windows: `stacked(windows)` is a dict of arrays, which
+    #    are as wide as the longest window.
     ### BEGIN SOLUTION
     arrays = stacked(windows)
     names = ("input_ids", "attention_mask", "token_type_ids", "allowed")

@@ -211,6 +211,15 @@ def _unpadded(lengths: tuple[int, ...], batch_size: int) -> Callable[[np.random.
     return inputs
 
 
+def _unusual_windows(rng: np.random.Generator) -> Inputs:
+    """A window without an answer, one that begins with another id and is of one type, one without context, and one that comes twice."""
+    first, second, third = (_feature(rng, 3, length) for length in (7, 5, 8))
+    first |= {"start_position": 0, "end_position": 0}
+    second["input_ids"][0], second["token_type_ids"] = 2, [0] * len(second["input_ids"])
+    third |= {"in_context": [False] * len(third["in_context"]), "start_position": 0, "end_position": 0}
+    return {"features": [first, second, third, second | {}], "batch_size": 3}
+
+
 def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
@@ -229,6 +238,11 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
             if batch[name].ndim != 2:
                 raise TypeError(
                     f"{name!r} of batch {number} has shape {batch[name].shape}; expected two axes."
+                )
+        for name in NUMBERS:
+            if batch[name].ndim != 1:
+                raise TypeError(
+                    f"{name!r} of batch {number} has shape {batch[name].shape}; expected one number for each window."
                 )
         for name in (*ROWS, *NUMBERS):
             wanted = "bool" if name == "allowed" else "int32"  # a compiled step takes nothing else
@@ -271,7 +285,10 @@ padded_batches = Exercise(
             together(_unpadded((5, 9, 7), 3), _unpadded((8,), 2)),
         ),
         Case("two batches; the second is shorter and narrower", _unpadded((11, 14, 8, 6, 4), 3)),
-        Case("three batches of 2", _unpadded((6, 12, 9, 5, 13, 10), 2)),
+        Case(
+            "three batches of 2; then a window without an answer, one without context, and one that comes twice",
+            together(_unpadded((6, 12, 9, 5, 13, 10), 2), _unusual_windows),
+        ),
     ),
     properties=(no_more_padding_than_needed,),
     bypasses=("course_utils.models.reader.stacked", "course_utils.models.reader.batches_by_length"),
@@ -479,8 +496,10 @@ span_loss = Exercise(
             _loss(5, 12, no_answer=2, dtype="int64", shift=-500),
         ),
         Case(
-            "logits in the hundreds; gradients reach both of them",
-            _loss(3, 14, blocked=False, scale=300),
+            "logits in the hundreds, then in the ten thousands; gradients reach both of them",
+            together(
+                _loss(3, 14, blocked=False, scale=300), _loss(3, 9, blocked=False, scale=2e4, shift=-3e4)
+            ),
             reaches=("start_logits", "end_logits"),
         ),
     ),
@@ -538,6 +557,15 @@ def _different_contexts(rng: np.random.Generator) -> Inputs:
         "in_context": inside,
         "max_answer_length": 3 * WINDOW,
     }
+
+
+def _billions_below_0(rng: np.random.Generator) -> Inputs:
+    """In the second window the context is a single token, and no other one has lower logits."""
+    made = _span_batch("the best start stands behind the best end", "a single token")(rng)
+    made |= {name: f32(3e8) * made[name] - f32(8e9) for name in ("start_logits", "end_logits")}
+    made["in_context"][1] = np.arange(WINDOW) == 7
+    made["start_logits"][1, 7] = made["end_logits"][1, 7] = -2e10
+    return made
 
 
 def _batch(*makers: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
@@ -634,8 +662,10 @@ best_spans = Exercise(
         ),
         Case("another context in each window, and answers of any length", _different_contexts),
         Case(
-            "all logits are below -30,000",
-            _span_batch("all logits are below -30,000", "all logits are below -30,000"),
+            "all logits are below -30,000; then billions below 0, and the only possible span has the lowest score",
+            together(
+                _span_batch("all logits are below -30,000", "all logits are below -30,000"), _billions_below_0
+            ),
         ),
         Case("two pairs are equally good", _batch(equally_good, _equally_good_and_higher)),
         Case(
@@ -700,7 +730,11 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     import keras
     import tensorflow as tf
 
-    model, optimizer, limit = _tiny_reader(inputs["weights"]), keras.optimizers.SGD(0.5), inputs["max_norm"]
+    model, optimizer, limit = (
+        _tiny_reader(inputs["weights"]),
+        keras.optimizers.SGD(0.5, weight_decay=0.1),
+        inputs["max_norm"],
+    )
     optimizer.build(model.trainable_variables)
     batches = [
         {
@@ -727,6 +761,8 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise NotImplementedError().with_traceback(error.__traceback__) from None
     if any(loss is None for loss in losses):
         raise TypeError("it returned None instead of the loss.")
+    if others := [loss for loss in losses if not tf.is_tensor(loss)]:
+        raise TypeError(f"it returned a {type(others[0]).__name__}; expected the loss, a tensor.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
         **{name: getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},

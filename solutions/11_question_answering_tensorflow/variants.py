@@ -495,7 +495,7 @@ def best_in_a_band(start_logits, end_logits, in_context, max_answer_length):
     inside = tf.cast(in_context, tf.float32)
     above = min(max_answer_length - 1, width)
     pairs = tf.linalg.band_part(inside[:, :, None] * inside[:, None, :], 0, above)
-    flat = tf.reshape(tf.where(pairs > 0, sums, -1e9), [-1, width * width])
+    flat = tf.reshape(tf.where(pairs > 0, sums, sums.dtype.min), [-1, width * width])
     best = tf.argmax(flat, axis=-1)
     return best // width, best % width, tf.reduce_max(flat, axis=-1)
 
@@ -575,10 +575,10 @@ def best_in_python(start_logits, end_logits, in_context, max_answer_length):
 def best_of_top_k(start_logits, end_logits, in_context, max_answer_length):
     """Blocked logits are far down, the upper and the lower corner of the table as well; top_k and unravel_index."""
     batch, width = start_logits.shape
-    down = ops.where(in_context, 0.0, -1e8)
+    down = ops.where(in_context, 0.0, -1e20)
     table = ops.expand_dims(start_logits + down, 2) + ops.expand_dims(end_logits + down, 1)
     ones = np.ones((width, width), dtype="float32")
-    table = table - 1e8 * (1 - np.triu(ones) * np.tril(ones, k=max_answer_length - 1))
+    table = table - 1e20 * (1 - np.triu(ones) * np.tril(ones, k=max_answer_length - 1))
     _, number = tf.math.top_k(tf.reshape(table, (batch, width * width)), k=1)
     first, last = tf.unravel_index(number[:, 0], (width, width))
     rows = np.arange(batch)

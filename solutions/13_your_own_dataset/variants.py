@@ -234,7 +234,7 @@ def embed_sorted_and_put_back(encoder, tokenizer, texts, batch_size=32):
             places, output.last_hidden_state, inputs["attention_mask"], strict=True
         ):
             vectors[place] = states[mask.bool()].mean(dim=0)
-    return torch.stack(vectors)
+    return torch.stack(vectors).numpy()
 
 
 @variant("embed")
