@@ -160,7 +160,8 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
         case: its number, counted from 0 in the order of the report.
 
     Returns:
-        A dict of keyword arguments; a list of them if the case runs your code several times.
+        A dict of keyword arguments; a list of them if the case runs your code several times. The report says which of them differ
+        first.
     """
     exercise = find_exercise(key)
     if not 0 <= case < len(exercise.cases):

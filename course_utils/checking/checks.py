@@ -23,7 +23,8 @@ class CheckResult:
 
     ``counts`` is False for conditions, which earn no points themselves: if something ready-made is used, nothing else
     earns any, and a case in which an input was changed does not count. ``values_right`` says of a case, counted or not, whether its
-    values are right.
+    values are right. ``run`` is what a case that runs the code several times failed with: the number of the run, counted from 1, and
+    how many there are.
     """
 
     title: str
@@ -32,6 +33,7 @@ class CheckResult:
     case: int | None = None
     counts: bool = True
     values_right: bool = False
+    run: tuple[int, int] | None = None
 
 
 def checks_of(
@@ -71,31 +73,39 @@ def score_of(checks: Sequence[CheckResult], bypass: Sequence[Use] = ()) -> float
 
 def difference(exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool = False) -> str:
     """What is wrong with the values (or only with their shapes and kinds), or an empty text."""
+    return _first_difference(exercise, outcome, reference, form_only)[0]
+
+
+def _first_difference(
+    exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool
+) -> tuple[str, int]:
+    """What is wrong, or an empty text; and in which run, counted from 0."""
     if outcome.problem:
         where = f" ({outcome.problem.where})" if outcome.problem.where else ""
-        return f"{outcome.problem.message or 'No output.'}{where}"
+        return f"{outcome.problem.message or 'No output.'}{where}", outcome.problem.run
     if not outcome.runs or len(outcome.runs) != len(reference.runs):
-        return "No output."
-    for got, wanted in zip(outcome.runs, reference.runs, strict=True):
+        return "No output.", 0
+    for run, (got, wanted) in enumerate(zip(outcome.runs, reference.runs, strict=True)):
         if set(got) != set(wanted):
-            return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}."
+            return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}.", run
         for name, array in wanted.items():
             if detail := _form_difference(name, got[name], array):
-                return detail
+                return detail, run
             if not form_only and (detail := _array_difference(exercise, name, got[name], array)):
-                return detail
+                return detail, run
             if form_only and _of_kind(got[name], array) is None:
-                return f"`{name}` holds fractions; expected whole numbers."
-    return ""
+                return f"`{name}` holds fractions; expected whole numbers.", run
+    return "", 0
 
 
 def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
     title = exercise.cases[index].title
-    detail = difference(exercise, outcome, reference, form_only=bool(exercise.goals))
-    right = not detail
+    detail, run = _first_difference(exercise, outcome, reference, form_only=bool(exercise.goals))
+    right, count = not detail, len(reference.runs)
+    failed_in = (run + 1, count) if detail and 0 <= run < count > 1 else None
     if right and outcome.changed_inputs:
         detail = f"The values are right, but `{outcome.changed_inputs[0]}` was changed in place."
-    return CheckResult(title, not detail, detail, index, values_right=right)
+    return CheckResult(title, not detail, detail, index, values_right=right, run=failed_in)
 
 
 def _form_difference(name: str, got: np.ndarray, wanted: np.ndarray) -> str:

@@ -32,6 +32,7 @@ OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 
 MAX_ARRAY_BYTES = 16 * 2**20
 MAX_TEXT = 2_000
+MOST_RUNS = 16
 _DTYPES = {
     f"{kind}{size}" for kind, sizes in {"i": "1248", "u": "1248", "f": "248"}.items() for size in sizes
 }
@@ -40,11 +41,14 @@ _DTYPES.add("b1")
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a case has no output: ``kind`` is one of KINDS, ``where`` quotes the learner's own line."""
+    """Why a case has no output: ``kind`` is one of KINDS, ``where`` quotes the learner's own line, ``run`` is the number of the run
+    that it came up in, counted from 0. It is the same problem in whichever run it came up.
+    """
 
     kind: str
     message: str
     where: str = ""
+    run: int = field(default=0, compare=False)
 
     KINDS = ("undefined", "stub", "type", "gradient", "exception", "slow", "missing")
 
@@ -75,7 +79,11 @@ def try_case(
     printed = io.StringIO()
 
     def failed(kind: str, message: str, where: str = "") -> Outcome:
-        return Outcome(problem=Problem(kind, message, where), printed=printed.getvalue()[:MAX_TEXT])
+        return Outcome(
+            problem=Problem(kind, message, where, len(runs)), printed=printed.getvalue()[:MAX_TEXT]
+        )
+
+    runs: list[dict[str, np.ndarray]] = []
 
     all_inputs = case.runs(key, seed)
     watched = watching(
@@ -89,11 +97,9 @@ def try_case(
             watched as witness,
             time_limit(exercise.seconds),
         ):
-            runs = tuple(
-                _named_arrays(exercise.call(learner, inputs), exercise)
-                | _gradients(exercise, case, learner, before)
-                for inputs, before in zip(handed_over, all_inputs, strict=True)
-            )
+            for inputs, before in zip(handed_over, all_inputs, strict=True):
+                arrays = _named_arrays(exercise.call(learner, inputs), exercise)
+                runs.append(arrays | _gradients(exercise, case, learner, before))
     except _WrongType as error:
         return failed("type", str(error))
     except NoGradient as error:
@@ -112,7 +118,7 @@ def try_case(
         if not _same(value, after.get(name))
     )
     return Outcome(
-        runs,
+        tuple(runs),
         changed_inputs=tuple(changed),
         printed=printed.getvalue()[:MAX_TEXT],
         ready_made=witness.seen,
@@ -357,7 +363,7 @@ def encode(outcomes: list[Outcome]) -> list[dict]:
         {
             "runs": [{name: _pack(array) for name, array in run.items()} for run in outcome.runs],
             "problem": outcome.problem
-            and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
+            and [outcome.problem.kind, outcome.problem.message, outcome.problem.where, outcome.problem.run],
             "changed_inputs": list(outcome.changed_inputs),
         }
         | _packed(outcome.ready_made)
@@ -380,7 +386,7 @@ def _decode_one(entry: Any) -> Outcome:
     if not isinstance(entry, dict) or set(entry) - {"ready_made"} != {"runs", "problem", "changed_inputs"}:
         raise ValueError("an outcome has other fields")
     runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
-    if not isinstance(runs, list) or len(runs) > 16:
+    if not isinstance(runs, list) or len(runs) > MOST_RUNS:
         raise ValueError("runs are not a short list")
     if not all(isinstance(run, dict) and len(run) <= 16 for run in runs):
         raise ValueError("runs are not short dicts")
@@ -393,15 +399,15 @@ def _decode_one(entry: Any) -> Outcome:
     if problem is not None:
         if (
             not isinstance(problem, list)
-            or len(problem) != 3
-            or not all(isinstance(text, str) for text in problem)
+            or [type(part) for part in problem] != [str, str, str, int]
+            or not 0 <= problem[3] < MOST_RUNS
         ):
-            raise ValueError("a problem is not three texts")
+            raise ValueError("a problem is not three texts and the number of a run")
         if problem[0] not in Problem.KINDS:
             raise ValueError("unknown kind of problem")
         if runs:
             raise ValueError("a case has both a problem and an output")
-        problem = Problem(problem[0], _text(problem[1], MAX_TEXT), _text(problem[2], MAX_TEXT))
+        problem = Problem(problem[0], _text(problem[1], MAX_TEXT), _text(problem[2], MAX_TEXT), problem[3])
     arrays = tuple({_text(name, 100): _unpack(packed) for name, packed in run.items()} for run in runs)
     return Outcome(
         arrays,

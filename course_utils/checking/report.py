@@ -69,7 +69,8 @@ class Report:
         failing = next((check for check in self.verdict.shown if not check.passed), None)
         if not self.key or self.verdict.problem or failing is None or not _of_a_case(failing):
             return ""
-        return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case})'
+        number = f"[{failing.run[0] - 1}]" if failing.run else ""
+        return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case}){number}'
 
     def _first_to_read(
         self, failing: list[list[CheckResult]], most: int = 2
@@ -105,7 +106,7 @@ class Report:
             failing, waiting, passed = _sorted(verdict.shown)
             first_to_read, more = self._first_to_read(failing)
             for first, *others in first_to_read:
-                lines += [f"  not  {first.title}", f"         {first.detail}"]
+                lines += [f"  not  {first.title}", f"         {_what_differs(first)}"]
                 lines += [f"         {_likewise(others)}."] if others else []
             lines += [f"  not  {check.title}" for check in more]
             lines += [f"   -   {_number(waiting, 'check')}: {NOT_REACHED}"] if waiting else []
@@ -260,11 +261,16 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
     )
 
 
+def _what_differs(check: CheckResult) -> str:
+    """The detail, and for which of a case's inputs it comes up, where there are several."""
+    return f"Inputs {check.run[0]} of {check.run[1]}: {check.detail}" if check.run else check.detail
+
+
 def _details(group: list[CheckResult], folded: bool = False) -> str:
     first, *others = group
     if folded:
         return _folded("What differs", group, with_details=True)
-    return f"<div>{inline(first.detail)}</div>" + (
+    return f"<div>{inline(_what_differs(first))}</div>" + (
         _folded(_likewise(others), others, with_details=True) if others else ""
     )
 
@@ -278,7 +284,7 @@ def _open_words(report: str) -> int:
 
 def _folded(summary: str, checks: list[CheckResult], with_details: bool = False) -> str:
     items = (
-        f"<li>{inline(check.title)}{f' {inline(check.detail)}' if with_details else ''}</li>"
+        f"<li>{inline(check.title)}{f' {inline(_what_differs(check))}' if with_details else ''}</li>"
         for check in checks
     )
     return (

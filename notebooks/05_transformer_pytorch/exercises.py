@@ -925,7 +925,7 @@ transformer = Exercise(
         ),
         Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
         Case(
-            "pre-norm, dropout_rate=1: in training mode every word gets the same logits, in evaluation mode nothing is dropped",
+            "pre-norm, dropout_rate=1: in training every word gets the same logits; in evaluation nothing is dropped",
             together(
                 _transformer_inputs(norm_first=True, dropout_rate=1.0, training=True),
                 _transformer_inputs(norm_first=True, dropout_rate=1.0),
@@ -1534,7 +1534,7 @@ beam_search = Exercise(
             ),
         ),
         Case(
-            "four models: a sentence that has ended drops out of the beam (twice), stays and wins, or leaves no place for another",
+            "four models, in which a sentence that has ended drops out (twice), wins, or takes another's place",
             together(
                 _tree(CROWDED, 2, 1.0),
                 _tree(OVERTAKEN, 2, 1.0),

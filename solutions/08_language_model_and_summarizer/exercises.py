@@ -76,7 +76,7 @@ shift_targets = Exercise(
             together(_rows((7, 7, 7, 7), 7), _rows((2,), 2), _rows((2,), 4)),
         ),
         Case(
-            "3 rows of different lengths; `pad_id` and `ignore_id` are not passed; then columns and a row of padding only",
+            "rows of different lengths, without `pad_id` and `ignore_id`; then columns and a row of padding only",
             together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2, 0), 9)),
         ),
         Case(
@@ -346,13 +346,12 @@ decoder_block = Exercise(
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
         Case(
-            "2 rows of 9 words, 5 heads; then a single row of 130 words, one of which is all zeros; then rows of one word",
+            "2 rows of 9 words, 5 heads; one row of 130 words, of which one is all zeros; rows of one word",
             together(_block(2, 9, 5), _long_row, _block(3, 1, 2)),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
-            "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything; "
-            "then without dropout_rate, in training mode: nothing is dropped",
+            "dropout: rate 1 in training, which leaves only x, then in evaluation; the default in training",
             together(
                 _block(2, 6, 4, rate=1.0, training=True),
                 _block(2, 6, 4, rate=1.0),
@@ -453,8 +452,7 @@ gpt = Exercise(
             together(_gpt(4, 5, 1, heads=5), _gpt(1, 6, 2)),
         ),
         Case(
-            "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything; "
-            "then without dropout_rate, in training mode, and one between 0 and 1",
+            "dropout: rate 1 in training, then in evaluation; the default in training; a rate below 1",
             together(
                 _gpt(2, 6, 2, rate=1.0, training=True),
                 _gpt(2, 6, 1, rate=1.0),
@@ -664,7 +662,7 @@ sampling_probabilities = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "temperature below 1, then above; then far below, and far above; then nothing but the logits is passed",
+            "temperature far below 1, far above, a little below, a little above; then nothing but the logits",
             together(
                 _drawn_from(3, words=9, temperature=(0.002, 0.004), scale=0.006),
                 _drawn_from(3, words=9, temperature=(4.0, 8.0), scale=8.0),
@@ -682,7 +680,7 @@ sampling_probabilities = Exercise(
             ),
         ),
         Case(
-            "top-k in a batch of 2 rows of 3 places; then with logits far above 0, and far below, in rows that are far apart",
+            "top-k: a batch of 2 rows of 3 places; logits far above 0; logits far below 0",
             together(
                 _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
                 _drawn_from(2, words=8, top_k=(3, 5), shift=600.0, apart=300.0),
@@ -762,7 +760,7 @@ summary_features = Exercise(
     cases=(
         Case("there is room for everything; `ignore_id` is not passed", _pair((6, 10), (3, 6), 4)),
         Case(
-            "it fits exactly, then nothing of the article does; then a summary of one word and one of none, and an empty article",
+            "it fits exactly; nothing of the article fits; a summary of one word, and of none; an empty article",
             together(
                 _pair((7, 12), (2, 5), 0),
                 _pair((7, 8), (2, 5), -7),
@@ -905,8 +903,7 @@ rouge_l = Exercise(
             together(_texts((8, 13), True), _texts((8, 13), True)),
         ),
         Case(
-            "no word in common, an empty candidate, one word each, only the first in common, all in another order, then an "
-            "ordinary pair",
+            "nothing in common; no candidate; one word; only the first in common; another order; an ordinary pair",
             together(_nothing_common, _empty, _one_word, _only_the_first, _other_order, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
@@ -1023,7 +1020,7 @@ swiglu = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
         Case(
-            "a batch: (3, 4, 8); then a single word, and as many hidden values as features; then gates of a hundred and more",
+            "a batch (3, 4, 8); a single word; as many hidden values as features; gates of a hundred and more",
             together(
                 _gated(3, 4, width=8, inner=11),
                 _gated(width=7, inner=9),
@@ -1107,8 +1104,7 @@ grouped_query_attention = Exercise(
             together(_grouped(9, 3, 5, 7, 4, 6), _grouped(4, 2, 1, 6, 4, 5, batch=1)),
         ),
         Case(
-            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more, with a mask and without; "
-            "then with scores far below 0",
+            "4 query heads share 2 key heads: no mask; scores of a hundred and more; with a mask; far below 0",
             together(
                 _grouped(4, 2, 6, 5, 8, 3, masked=False),
                 _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0),
@@ -1117,7 +1113,7 @@ grouped_query_attention = Exercise(
             ),
         ),
         Case(
-            "all 5 query heads share one key head; then one row of a mask is for all queries, with two axes and with one",
+            "5 query heads share one key head; one mask row for all queries, with two axes and with one",
             together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all, _a_mask_of_one_axis),
         ),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),

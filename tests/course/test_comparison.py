@@ -252,6 +252,32 @@ def test_an_output_beside_a_problem_is_refused_and_stops_no_comparison():
     assert possible([both], [[1.0]], [misconception("known", raises("ValueError"))]) == ["known"]
 
 
+@pytest.mark.parametrize("run", [-1, 16, True, "1", None])
+def test_a_problem_comes_from_one_of_the_runs_that_a_case_may_have(run):
+    entry = {"runs": [], "problem": ["slow", "", "", run], "changed_inputs": []}
+    with pytest.raises(ValueError, match="number of a run"):
+        decode([entry], 1)
+
+
+def test_of_a_case_with_several_inputs_it_is_said_which_differ_first():
+    def halved(x):
+        if x < 0:
+            raise ValueError("below 0")
+        return np.array(x / 2 if x < 4 else 0.0)
+
+    given = ([{"x": 1.0}], [{"x": 2.0}, {"x": 4.0}, {"x": 6.0}], [{"x": 3.0}, {"x": -1.0}])
+    cases = tuple(
+        Case(title, lambda rng, runs=runs: runs)
+        for title, runs in zip(("one", "three", "two"), given, strict=True)
+    )
+    exercise = Exercise("halve", ("result",), cases)
+    right = [Outcome(tuple({"result": np.array(run["x"] / 2)} for run in runs)) for runs in given]
+    found = decode(encode(try_exercise(exercise, "lab.halve", halved, 1)), 3)
+    verdict = compare(exercise, found, Expected(given, tuple(right)))
+    assert [check.run for check in verdict.checks if check.case is not None] == [None, (2, 3), (2, 2)]
+    assert found[2].problem == Problem("exception", "ValueError: below 0")  # in whichever run it came up
+
+
 def test_no_output_is_not_right_even_where_the_reference_has_none():
     nothing = Expected(([{}],), (raises("MemoryError"),))
     assert compare(exercise_of(), [Outcome()], nothing).score == 0
@@ -259,7 +285,7 @@ def test_no_output_is_not_right_even_where_the_reference_has_none():
 
 def test_text_that_no_file_can_hold_is_replaced_on_arrival():
     name = {"runs": [{"\ud800": ["b1", [], "AA=="]}], "problem": None, "changed_inputs": ["\udc80"]}
-    problem = {"runs": [], "problem": ["exception", "\ud83d", "\ude00"], "changed_inputs": []}
+    problem = {"runs": [], "problem": ["exception", "\ud83d", "\ude00", 0], "changed_inputs": []}
     outcomes = decode([name, problem], 2)
     assert outcomes[0].changed_inputs == ("?",) and [*outcomes[0].runs[0]] == ["?"]
     assert outcomes[1].problem == Problem("exception", "?", "?")

@@ -37,6 +37,18 @@ def test_cases_that_are_wrong_in_the_same_way_are_folded_into_the_first():
     assert html.index("case 0") < html.index("<details>")
 
 
+def test_the_inputs_to_try_are_those_that_differ_where_a_case_has_several():
+    one, two = (CheckResult("three rows", False, "`y` differs.", 4, run=run) for run in (None, (2, 3)))
+    for shown in texts(Verdict("f", (two,))):
+        assert "Inputs 2 of 3: " in shown and re.search(r"case=4\)\[1\]$|case=4\)\[1\]<", shown, re.MULTILINE)
+    for shown in texts(Verdict("f", (one,))):
+        assert (
+            "Inputs" not in shown.replace("Inputs in the", "")
+            and "case=4)" in shown
+            and "case=4)[" not in shown
+        )
+
+
 def test_each_goal_that_is_missed_is_named_and_there_are_no_inputs_to_try():
     checks = (
         CheckResult("At least 45 % are right.", True, "", 0),

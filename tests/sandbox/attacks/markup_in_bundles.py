@@ -7,8 +7,8 @@ CELLS = {
 import sys
 S = "<script>window.attacked = 1</script><img src=x onerror=window.attacked=1>`<b onclick=window.attacked=1>`"
 cases = [{"runs": [{S: ["f8", [0], ""]}], "problem": None, "changed_inputs": [S]},
-         {"runs": [], "problem": ["exception", S, S], "changed_inputs": [S]},
-         {"runs": [], "problem": ["type", S, S], "changed_inputs": []}] * 4
+         {"runs": [], "problem": ["exception", S, S, 0], "changed_inputs": [S]},
+         {"runs": [], "problem": ["type", S, S, 0], "changed_inputs": []}] * 4
 del cases[9:]  # as many as the exercise has
 sys.modules["course_utils.checking.check"]._display = lambda data: publish("display_data", bundle(cases))
 print("TRIED")
