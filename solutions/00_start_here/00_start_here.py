@@ -416,6 +416,7 @@ check("start_here.softmax")
 # A check that fails stops *Run All*, so that you notice. Everything below this cell needs your softmax.
 #
 # To look at a case yourself, ask for its inputs and try your function on them. Cases are numbered from 0, in the order of the report.
+# Some cases have several inputs. Then you get a list of them, and the report says which one to try.
 
 # %% tags=["skip-grading"]
 from course_utils import inputs_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.checking.checks import difference
-from course_utils.checking.exercise import Exercise
+from course_utils.checking.exercise import Exercise, Inputs
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome
 from course_utils.checking.symptoms.pairs import as_array, by_last_name
@@ -38,27 +38,35 @@ def about_cases(
     if len(failing) == 2:
         return [Symptom("two cases", "Right in every case but two.")]
     before = max((index for index in right if index < failing[0]), default=right[0])
-    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected, before, failing[0])}.")]  # fmt: skip
+    inputs = expected.inputs[failing[0]]
+    wrong = inputs[
+        min(_first_wrong(exercise, outcomes[failing[0]], expected.reference[failing[0]]), len(inputs) - 1)
+    ]
+    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected.inputs[before], wrong)}.")]  # fmt: skip
 
 
-def _unlike(expected: Expected, right: int, wrong: int) -> str:
-    """What distinguishes the inputs of a case that is wrong from those of one that is right."""
+def _first_wrong(exercise: Exercise, outcome: Outcome, reference: Outcome) -> int:
+    """Which run of a case is the first that is wrong, counted from 0."""
+    if outcome.problem:
+        return outcome.problem.run
+    runs = zip(outcome.runs, reference.runs, strict=False)
+    wrong = (difference(exercise, Outcome((got,)), Outcome((wanted,))) for got, wanted in runs)
+    return next((number for number, found in enumerate(wrong) if found), 0)
+
+
+def _unlike(right: Sequence[Inputs], wrong: Inputs) -> str:
+    """What distinguishes the inputs of a run that is wrong from those of a case that is right."""
     here, there = (
         dict.fromkeys(
-            feature
-            for run in expected.inputs[case]
-            for name, value in by_last_name(run)
-            for feature in _features(name, value)
+            feature for run in runs for name, value in by_last_name(run) for feature in _features(name, value)
         )
-        for case in (wrong, right)
+        for runs in ([wrong], right)
     )
     if only := [feature for feature in here if feature not in there]:
         return f"only there, {min(only, key=_rank)}"
     if only := [feature for feature in there if feature not in here]:
         return f"not there, {min(only, key=_rank)}"
-    if len(expected.inputs[wrong]) != len(expected.inputs[right]):
-        return f"there, your code is called {len(expected.inputs[wrong])} times"
-    flat = [dict(by_last_name(expected.inputs[case][0])) for case in (wrong, right)]
+    flat = [dict(by_last_name(run)) for run in (wrong, right[0])]
     for name, value in flat[0].items():
         sizes = [np.shape(array) for each in flat if (array := as_array(each.get(name))) is not None]
         if len(sizes) == 2 and sizes[0] != sizes[1]:
