@@ -1684,11 +1684,12 @@ if rows:
 # |---|---|---|---|---|---|
 # | 1 | 602,940 | 400 | 22 s | 89 %, 87 %, 92 % | 80 %, 84 %, 85 % |
 # | 2 | 1,065,788 | 400 | 37 to 38 s | 90 %, 93 %, 93 % | 83 %, 89 %, 88 % |
+# | 4 | 1,991,484 | 400 | 68 to 76 s | 91 %, 93 %, 91 % | 85 %, 91 %, 85 % |
 # | 1 | 602,940 | 800 | 38 to 43 s | 99 %, 98 %, 99 % | 96 %, 98 %, 97 % |
 # | 4 | 1,991,484 | 200 | 31 to 33 s | 50 %, 49 %, 52 % | 42 %, 42 %, 46 % |
 #
-# After equally many *steps*, two layers are a little ahead on average. But a step through one layer takes little more than half the time. In about equal *time* (the last three rows), one layer is
-# clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
+# After 400 *steps*, two layers are a little ahead of one on average, and four are no better than two. But a step through one layer takes little more than half the time of a step through two. In about
+# equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
 # layers and not with one, and real text has more to learn than this grammar. So the number of layers is chosen like the other sizes: by trying some on validation data.
 
 # %% [markdown]
