@@ -1689,7 +1689,7 @@ if rows:
 # | 1 | 602,940 | 800 | 38 to 43 s | 99 %, 98 %, 99 % | 96 %, 98 %, 97 % |
 # | 4 | 1,991,484 | 200 | 31 to 33 s | 50 %, 49 %, 52 % | 42 %, 42 %, 46 % |
 #
-# After 400 *steps*, two layers are a little ahead of one on average. That is not their depth: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two. In about
+# After 400 *steps*, two layers are a little ahead of one on average. That need not be their depth: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two. In about
 # equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
 # layers and not with one, and real text has more to learn than this grammar. So the number of layers is chosen like the other sizes: by trying some on validation data.
 
