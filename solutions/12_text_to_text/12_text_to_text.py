@@ -906,8 +906,8 @@ def select_pairs(
     Returns:
         training, test: two lists of pairs, each in the order of `pairs`. The test has
         the pairs of what is held out. Training has those of the others whose text is
-        not in the test, and whose summary is not in it either. Of the pairs with the
-        same text that are then left in a list, only the first one stays.
+        not in the test, and whose summary is not in it either. Where several of the
+        pairs left in a list have the same text, only the first one stays.
     """
     # 1. The test.
     ### BEGIN SOLUTION

@@ -85,10 +85,13 @@ def _longer_tokens(rng: np.random.Generator) -> Inputs:
     tokens = [b"a", b"b", b"c", b"ab", b"bc", b"abc", "é".encode()]
     words: dict[tuple[bytes, ...], int] = {
         (b"a", b"bc"): int(rng.integers(2, 90)),
+        (b"ab", b"c"): int(rng.integers(2, 90)),
         (b"ab", b"c") * 2: 3,
         (b"A", b"bc"): 1,
+        (b" ", b"a"): int(rng.integers(2, 90)),  # white space, and half a letter, are tokens, too
+        (b"\xc3", b"\xa9"): int(rng.integers(2, 90)),
     }
-    while len(words) < 12:
+    while len(words) < 15:
         chosen = rng.integers(0, len(tokens), int(rng.integers(2, 6)))
         words[tuple(tokens[place] for place in chosen)] = int(rng.integers(2, 60))
     return {"words": words}
@@ -170,6 +173,9 @@ def _cut_otherwise(rng: np.random.Generator) -> Inputs:
         (b"ab", b"c"),
         (b"AB", b"c"),
         (b"ab", b"cd"),
+        (b" ", b"ab", b"c"),  # whatever might be put between tokens to tell them apart is a token itself
+        (b"\n", b"\\", b"n"),
+        (b"\0", b"|", b"\xff"),
     ]
     middle = (token for place in rng.permutation(len(parts)) for token in parts[place])
     return {"word": (b"abc", *middle, b"ab"), "pair": (b"ab", b"c")}
@@ -178,6 +184,11 @@ def _cut_otherwise(rng: np.random.Generator) -> Inputs:
 def _at_the_ends(rng: np.random.Generator) -> Inputs:
     middle = [letter.encode() for letter in _drawn_word(rng, "cd", 2, 6)]
     return {"word": (b"a", b"b", *middle, b"a", b"b"), "pair": (b"a", b"b")}
+
+
+def _nothing_else(rng: np.random.Generator) -> Inputs:
+    pair = tuple(letter.encode() for letter in rng.choice(list(LETTERS), 2))
+    return {"word": pair, "pair": pair}
 
 
 def _one_token(rng: np.random.Generator) -> Inputs:
@@ -208,7 +219,10 @@ merge = Exercise(
         Case("the pair is twice the same token, in rows of an odd and an even number", _in_a_row),
         Case("the same letters are there as other tokens", _cut_otherwise),
         Case("the pair begins and ends the word; then a word without it", together(_at_the_ends, _not_there)),
-        Case("a word of one token; then a longer one", together(_one_token, _occurring)),
+        Case(
+            "a word of one token, one that is the pair, then a longer one",
+            together(_one_token, _nothing_else, _occurring),
+        ),
     ),
     properties=(the_bytes_stay,),
 )
@@ -269,7 +283,16 @@ def _nothing_to_merge(rng: np.random.Generator) -> Inputs:
 def _nothing_tidied(rng: np.random.Generator) -> Inputs:
     """A word that comes twice, white space at both ends, a line end of two characters, and a letter with its accent behind it."""
     word = _drawn_word(rng, "ab", 3, 6)
-    return {"text": f" {word} e\u0301\r\n{word} {word}  ", "merges": _merges(rng, "ab", 4)}
+    text = f" {word} e\u0301\r\n{word} {word.upper()} {word}\t{word}\N{NO-BREAK SPACE}\u2019\0\ufeff\u200d  "
+    return {"text": text, "merges": _merges(rng, "ab", 4)}
+
+
+def _tiny_texts(rng: np.random.Generator) -> list[Inputs]:
+    """White space, one letter, no merges at all, and a digit behind a letter, which is another word."""
+    a, b = rng.permutation(list(LETTERS))[:2].tolist()
+    merges = [(a.encode(), b.encode()), (a.encode(), b"1")]
+    texts = (("  ", merges), (a, merges), (f"{a}{b}", []), (f"{a}1", merges))
+    return [{"text": text, "merges": known} for text, known in texts]
 
 
 def _empty(rng: np.random.Generator) -> Inputs:
@@ -300,6 +323,7 @@ encode = Exercise(
         Case("merges that could reach over the end of a word", _sentence("abab", 9, 5, _word_ends)),
         Case("accents and an emoji", _accents),
         Case("two letters only, and merges of merges", _sentence("ab", 5, 9)),
+        Case("white space; one letter; no merges; a letter and a digit", _tiny_texts),
         Case(
             "nothing to merge; an empty text; a word three times, with white space around it; then twelve words",
             together(_nothing_to_merge, _empty, _nothing_tidied, _sentence("abc", 12, 9)),
@@ -340,10 +364,13 @@ def _broken_off(rng: np.random.Generator) -> Inputs:
 
 
 def _easily_lost(rng: np.random.Generator) -> Inputs:
-    """A mark of byte order, a line end of two characters, a zero, and two bytes one after the other that are no text."""
+    """A mark of byte order, the id 0, marks and spaces that somebody might tidy up, letters that look the same, a line end of two
+    characters, a zero, and two bytes one after the other that are no text.
+    """
     from course_utils.data.byte_pairs import SINGLE
 
-    text = "\ufeff".encode() + _drawn_word(rng, "abc", 3, 6).encode() + b"\r\n\0\xff\xff "
+    marks = "! . a  b \u0120 e\u0301 \ufb01"
+    text = "\ufeff".encode() + _drawn_word(rng, "abc", 3, 6).encode() + marks.encode() + b"\r\n\0\xff\xff "
     return {"ids": [SINGLE.index(bytes([byte])) for byte in text], "merges": _merges(rng, "abc", 2)}
 
 
@@ -382,9 +409,16 @@ def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
         order = rng.permutation(lengths).tolist()
         order.insert(1, order.pop(order.index(max(order))))
         rows = [[*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1] for length in order]
+        rows[0][0] = 0 if len(rows[0]) > 1 else rows[0][0]  # an id like any other
         return {"rows": rows, "pad_id": pad_id}
 
     return inputs
+
+
+def _padded_with_the_end(rng: np.random.Generator) -> Inputs:
+    """The id of padding is that of the end, as in GPT-2: only a row's length tells which is which."""
+    made = _rows((4, 2, 6), 30)(rng)
+    return {**made, "pad_id": 29}
 
 
 def _call_batch(learner: Callable, inputs: Inputs) -> Any:
@@ -422,8 +456,8 @@ teacher_forcing_batch = Exercise(
         Case("three targets of different lengths", _rows((5, 2, 7), 40)),
         Case("targets of equal length, so there is no padding", _rows((4, 4), 31)),
         Case(
-            "one target; then four, with ids in the thousands",
-            together(_rows((3,), 25), _rows((1, 6, 3, 2), 5700)),
+            "one target; four, with ids in the thousands; one of nothing but the end; the end as padding",
+            together(_rows((3,), 25), _rows((1, 6, 3, 2), 5700), _rows((0, 4, 3), 33), _padded_with_the_end),
         ),
     ),
     properties=(labels_come_one_later,),
@@ -447,6 +481,25 @@ def _sizes(number: int, **limits: float) -> Maker:
     return inputs
 
 
+def _millions(rng: np.random.Generator) -> Inputs:
+    made = _sizes(4)(rng)
+    return {"sizes": {name: 3_000 * size for name, size in made["sizes"].items()}}
+
+
+def _equally_many(rng: np.random.Generator) -> Inputs:
+    one, other = rng.integers(200, 900, 2).tolist()
+    return {"sizes": {"first": one, "second": other + 1000, "third": one}, "temperature": 2.0}
+
+
+def _one_task(rng: np.random.Generator) -> Inputs:
+    return {"sizes": {"alone": int(rng.integers(5, 500))}}
+
+
+def _low_limit(rng: np.random.Generator) -> Inputs:
+    made = _sizes(5)(rng)
+    return {**made, "limit": int(sorted(made["sizes"].values())[2] * 1.1)}
+
+
 def _call_mixture(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     found = _form(call_function(learner, inputs), Mapping, "a dict: name of a task -> its share")
     if found is None:
@@ -466,9 +519,18 @@ mixture = Exercise(
     returns=("shares",),
     call=_call_mixture,
     cases=(
-        Case("in proportion to the sizes", _sizes(4)),
-        Case("temperature 2.5", _sizes(3, temperature=2.5)),
-        Case("a limit that only the largest task exceeds", _sizes(5, limit=0)),
+        Case(
+            "in proportion to the sizes; then to sizes in the millions; then a single task",
+            together(_sizes(4), _millions, _one_task),
+        ),
+        Case(
+            "temperature 2.5; then two tasks of equal size",
+            together(_sizes(3, temperature=2.5), _equally_many),
+        ),
+        Case(
+            "a limit that only the largest task exceeds; then one that several exceed",
+            together(_sizes(5, limit=0), _low_limit),
+        ),
         Case("a limit, and temperature 3", _sizes(4, temperature=3.0, limit=0)),
     ),
     properties=(shares_add_up,),
@@ -489,7 +551,15 @@ def _values(low: float, high: float, number: int) -> Maker:
 
 def _outside(rng: np.random.Generator) -> Inputs:
     found = [*rng.uniform(-3, -0.2, 2), -0.05, *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
-    return {"similarity": [float(one) for one in rng.permutation(found)]}
+    found += [0.0, 5.0]
+    return {"similarity": [*(float(one) for one in rng.permutation(found)), int(rng.integers(1, 5))]}
+
+
+def _hardly_nearer(rng: np.random.Generator) -> Inputs:
+    """A little nearer to one step than to the next. Rounded to two decimals, they would lie in the middle."""
+    steps = rng.integers(1, 24, 6) / 5
+    away = rng.choice([-1, 1], 6) * rng.uniform(0.0955, 0.099, 6)
+    return {"similarity": (steps + away).round(4).tolist()}
 
 
 def _call_as_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
@@ -503,7 +573,10 @@ as_text = Exercise(
     call=_call_as_text,
     cases=(
         Case("8 numbers from 0 to 5", _values(0.2, 5, 8)),
-        Case("12 numbers from 1 to 4", _values(1, 4, 12)),
+        Case(
+            "12 numbers from 1 to 4; then 6 that lie nearly in the middle",
+            together(_values(1, 4, 12), _hardly_nearer),
+        ),
         Case("numbers below 0 and above 5 among others", _outside),
     ),
 )
@@ -518,15 +591,26 @@ def _written(kind: str) -> Maker:
             *(f"{one / 5:.1f}" for one in rng.integers(0, 26, 4)),
         ]
         extra = {
-            "spaces": [f" {rng.integers(0, 50) / 10:.1f}\n", f"{rng.integers(0, 5)} "],
+            "spaces": [
+                f" {rng.integers(0, 50) / 10:.1f}\n",
+                f"\n{rng.integers(0, 50) / 10:.1f}",
+                f"{rng.integers(0, 5)} ",
+                *(f"{rng.integers(0, 4)}.{digits}" for digits in (25, 75, 13, 468)),
+            ],
             "words": [
                 "yes",
                 "",
                 f"{rng.integers(1, 5)} .4",
                 f"{rng.integers(1, 5)}.2 of 5",
                 f"{rng.integers(1, 5)},2",
+                f"{rng.integers(1, 5)}.4.",
+                f'"{rng.integers(1, 5)}.4"',
+                f"{rng.integers(1, 5)}%",
+                "True",
+                "true",
+                "10/4",
             ],
-            "range": [f"{rng.uniform(5.1, 9):.1f}", f"-{rng.uniform(0.1, 3):.1f}", "17"],
+            "range": ["5.04", "-0.04", f"{rng.uniform(5.1, 9):.1f}", f"-{rng.uniform(0.1, 3):.1f}", "17"],
             "numbers": ["nan", "inf", "-inf"],
         }[kind]
         return {"text": [str(one) for one in rng.permutation([*good, *extra])]}
@@ -556,8 +640,12 @@ from_text = Exercise(
 # ---------------------------------------------------------------------------------- span_corruption
 
 
-def _spans(words: int, lengths: tuple[int, ...], first: bool = False, last: bool = False) -> Maker:
-    """Spans of these lengths in a drawn order, with at least one token between two. ``first``, ``last``: one begins or ends the text."""
+def _spans(
+    words: int, lengths: tuple[int, ...], first: bool = False, last: bool = False, different: int = 87
+) -> Maker:
+    """Spans of these lengths in a drawn order, with at least one token between two. ``first``, ``last``: one begins or ends the text.
+    ``different``: how many ids a text is drawn from.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         order = [int(length) for length in rng.permutation(lengths)]
@@ -572,7 +660,7 @@ def _spans(words: int, lengths: tuple[int, ...], first: bool = False, last: bool
             spans.append((begin, begin + length))
             place = begin + length
         return {
-            "ids": rng.integers(3, 90, words).tolist(),
+            "ids": rng.integers(0, different, words).tolist(),
             "spans": spans,
             "first_sentinel": int(rng.integers(100, 200)),
         }
@@ -603,7 +691,10 @@ span_corruption = Exercise(
     call=_call_spans,
     cases=(
         Case("one span; then none", together(_spans(9, (3,)), _no_spans)),
-        Case("three spans of different lengths", _spans(16, (1, 2, 4))),
+        Case(
+            "three spans of different lengths; then five, in a text of few different ids",
+            together(_spans(16, (1, 2, 4)), _spans(40, (1, 2, 3, 1, 2), different=4)),
+        ),
         Case("a span begins the text, and another one ends it", _spans(14, (2, 3, 2), first=True, last=True)),
     ),
     properties=(nothing_is_lost,),
@@ -644,7 +735,18 @@ def _modules(rng: np.random.Generator) -> Inputs:
         f"{b}_{d}.{e}",
     ]
     modules += [f"{c}.{b}", f"{c}.{d}", f"{c}.{a}.{d}", c, f"{a}.{d}", f"{c}.{d}", f"{b}.{e}"]
-    return {"pairs": _pairs(rng, modules), "held_out": {f"{a}.{d}", b}}
+    # far below what is held out, beside it, and with another character for the full stop
+    modules += [
+        f"{c}.{e}.{a}",
+        f"{c}.{e}.{a}.{d}",
+        f"{c}.{e}",
+        f"{c}.{e}.{d}",
+        f"{a}.{d}.{e}.{b}.{c}",
+        f"{a}x{d}",
+    ]
+    pairs = _pairs(rng, modules)
+    pairs.append(Pair(a, d, "called like what is held out", "It is not."))
+    return {"pairs": pairs, "held_out": {f"{a}.{d}", b, f"{c}.{e}.{a}"}}
 
 
 def _twice(*what: str) -> Maker:
@@ -704,6 +806,16 @@ def _alike(rng: np.random.Generator) -> Inputs:
         test[2]._replace(module=f" {held}.{other}", text="Space", summary="Space."),
         training[0]._replace(name="copied", text=test[3].text),
     ]
+    texts, summaries = (
+        ("A caf\u00e9 here.", "A cafe\u0301 here.", "A caf\u00e9  here."),
+        ("Sum.", "Sum", "sum."),
+    )
+    more += [
+        pair._replace(name=f"near {number}", text=text, summary=summary)
+        for number, (pair, text, summary) in enumerate(
+            zip((test[0], training[0], training[1]), texts, summaries, strict=True)
+        )
+    ]
     every = [*test, *more]
     mixed = [every[place] for place in rng.permutation(len(every))]
     last = test[0]._replace(name="capitals", text=test[0].text.upper())
@@ -745,7 +857,7 @@ select_pairs = Exercise(
         Case("a text or a summary of the test is also in training", _twice("text", "summary")),
         Case("a text is there twice, in training and in the test", _twice("test", "training")),
         Case(
-            "texts, summaries and modules that differ in a capital or a space, or in being text or summary: they are others",
+            "texts, summaries and modules that differ in a capital, a space, a mark or an accent only",
             _alike,
         ),
         Case(
@@ -789,7 +901,7 @@ def _too_short(rng: np.random.Generator) -> list[Inputs]:
     """One text, or both, have fewer words than a run has."""
     few = rng.choice(list("abc"), 2).tolist()
     many = few + rng.choice(list("abcde"), int(rng.integers(4, 8))).tolist()
-    texts = ((few, many), (many, few), (few, few), ([], many))
+    texts = ((few, many), (many, few), (few, few), ([], many), ([], []), (many[:3], many[:3]))
     return [{"candidate": one, "reference": other, "n": 3} for one, other in texts]
 
 
@@ -800,9 +912,11 @@ def _nothing_shared(rng: np.random.Generator) -> Inputs:
 
 
 def _nearly_equal(rng: np.random.Generator) -> Inputs:
-    """Words that differ in a capital or a full stop, and two that make one and the same word when put together."""
+    """Words that differ in a capital, a mark, an accent or an ending, and two that make one and the same word when put together."""
     here, there = _names(rng, 2)
     candidate, reference = [here, there, "end.", "The", there], [here, there, "end", "the", there, here]
+    candidate += ["-", here, "sums", "caf\u00e9", "re-use", "e\u0301"]
+    reference += ["-", here, "sum", "cafe", "reuse", "\u00e9"]
     return {"candidate": [*candidate, "a", "bc"], "reference": ["ab", "c", *reference], "n": 2}
 
 
@@ -828,13 +942,12 @@ rouge_n = Exercise(
         Case("runs of two words, in two pairs of texts", together(_two_texts(2), _two_texts(2))),
         Case("runs of three words, in two pairs of texts", together(_two_texts(3), _two_texts(3))),
         Case(
-            "no run in common; words that are nearly equal; texts of fewer words than a run; then ordinary texts",
+            "no run in common; nearly equal words; texts shorter than a run, or as long; runs of four words",
             lambda rng: [
                 _nothing_shared(rng),
                 _nearly_equal(rng),
                 *_too_short(rng),
-                _two_texts(2)(rng),
-                _two_texts(3)(rng),
+                _two_texts(4)(rng),
             ],
         ),
         Case("candidate and reference exchanged", _exchanged, precision_and_recall_change_places),
@@ -856,6 +969,20 @@ def _hypotheses(number: int, low: float, high: float, longest: int = 40) -> Make
         }
 
     return inputs
+
+
+def _alone(rng: np.random.Generator) -> Inputs:
+    return {
+        "totals": -rng.uniform(5, 20, 1),
+        "lengths": rng.integers(4, 30, 1),
+        "alpha": float(rng.uniform(0.4, 0.9)),
+    }
+
+
+def _equally_long(rng: np.random.Generator) -> Inputs:
+    made = _hypotheses(5, 0.4, 0.9)(rng)
+    made["lengths"][2] = made["lengths"][4]
+    return made
 
 
 def _no_penalty(rng: np.random.Generator) -> Inputs:
@@ -884,7 +1011,10 @@ length_penalty = Exercise(
     returns=("scores",),
     cases=(
         Case("seven hypotheses, alpha between 0.5 and 0.9", _hypotheses(7, 0.5, 0.9)),
-        Case("alpha above 1", _hypotheses(4, 1.2, 2.0)),
+        Case(
+            "alpha above 1; then a hypothesis alone; then two of the same length",
+            together(_hypotheses(4, 1.2, 2.0), _alone, _equally_long),
+        ),
         Case("six hypotheses with the same sum", _as_likely),
         Case("alpha is 0; then another one", together(_no_penalty, _hypotheses(9, 0.2, 0.6))),
     ),
