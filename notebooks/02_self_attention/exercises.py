@@ -119,6 +119,12 @@ def _attention(
     return inputs
 
 
+def _a_key_of_zeros(rng: np.random.Generator) -> Inputs:
+    inputs = _attention((), 2, 4, 4, 5)(rng)
+    inputs["key"][1] = 0
+    return inputs
+
+
 def _fully_blocked_row(rng: np.random.Generator) -> Inputs:
     inputs = _attention((2,), 4, 6, 3, 5, mask=(2, 4, 6))(rng)
     inputs["mask"][1, 2] = False
@@ -198,7 +204,10 @@ scaled_dot_product_attention = Exercise(
     name="scaled_dot_product_attention",
     returns=("output", "weights"),
     cases=(
-        Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
+        Case(
+            "one sentence, no mask: query (4, 3), key (6, 3); then as many keys as features, one of which is all zeros",
+            together(_attention((), 4, 6, 3, 5), _a_key_of_zeros),
+        ),
         Case(
             "no mask: a batch, query (2, 4, 3); then batch and heads, query (2, 3, 4, 6)",
             together(_attention((2,), 4, 6, 3, 5), _attention((2, 3), 4, 5, 6, 7)),
@@ -360,6 +369,8 @@ combine_masks = Exercise(
             "one of the two masks blocks everything, or nothing: that is not None",
             together(
                 lambda rng: {"first": np.ones((3, 4), dtype=bool), "second": random_mask(rng, 4)},
+                lambda rng: {"first": random_mask(rng, 4), "second": np.ones((3, 4), dtype=bool)},
+                lambda rng: {"first": np.ones((3, 1), dtype=bool), "second": np.ones(4, dtype=bool)},
                 lambda rng: {"first": np.zeros((3, 4), dtype=bool), "second": random_mask(rng, 3, 4)},
                 lambda rng: {"first": random_mask(rng, 2, 5), "second": np.zeros((2, 5), dtype=bool)},
                 lambda rng: {"first": random_mask(rng, 4, 3), "second": random_mask(rng, 4, 3)},
@@ -396,6 +407,12 @@ def _no_word_in_one(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _no_word_in_any(rng: np.random.Generator) -> Inputs:
+    inputs = _no_word_in_one(rng)
+    inputs["token_mask"][:] = False
+    return inputs
+
+
 def _future_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _causal((2,), 6, 5, 3, 4)(rng)
     x = inputs["x"].copy()
@@ -428,8 +445,8 @@ causal_self_attention = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "one sentence of 5 words; then a sentence of one word",
-            together(_causal((), 5, 6, 3, 4), _causal((1,), 1, 6, 3, 4)),
+            "one sentence of 5 words; then a sentence of one word, and one of 40",
+            together(_causal((), 5, 6, 3, 4), _causal((1,), 1, 6, 3, 4), _causal((), 40, 6, 3, 4)),
         ),
         Case(
             "a batch of 2 sentences; then two leading axes, x of shape (2, 3, 5, 6)",
@@ -437,11 +454,12 @@ causal_self_attention = Exercise(
         ),
         Case("a batch of 3 with padding at the end", _causal((3,), 5, 6, 4, 2, padded="at the end")),
         Case(
-            "padding in front: a batch of 3; one sentence alone; a batch with a sentence of nothing but padding",
+            "padding in front: 3 sentences; one alone; one of two is nothing but padding, then both are",
             together(
                 _causal((3,), 7, 6, 4, 2, padded="in front"),
                 _causal((), 7, 6, 4, 2, padded="in front"),
                 _no_word_in_one,
+                _no_word_in_any,
             ),
         ),
         Case("the last two words changed", _future_changed, past_is_untouched),

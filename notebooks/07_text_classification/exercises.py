@@ -79,6 +79,13 @@ def _just_above(rng: np.random.Generator) -> Inputs:
             return {**inputs, "threshold": float(int(ratio))}
 
 
+def _any_ratio(rng: np.random.Generator) -> Inputs:
+    """A mark that stands alone is a word. Any ratio is above the threshold 0."""
+    word, other = new_words(rng, 2)
+    texts = [f"{word} - {other}", *new_texts(rng, [3, int(rng.integers(4, 9))], [word, other])]
+    return {"texts": texts, "threshold": 0.0}
+
+
 samples_per_length = Exercise(
     name="samples_per_length",
     returns=("ratio", "sequence_model"),
@@ -89,8 +96,8 @@ samples_per_length = Exercise(
         ),
         Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
         Case(
-            "the usual threshold, not reached and passed; then one that is just reached, and one that is hardly passed",
-            together(_usual(1_500), _usual(1_501), _just_the_threshold, _just_above),
+            "the usual threshold, not reached and passed; one just reached, one just passed; a threshold of 0",
+            together(_usual(1_500), _usual(1_501), _just_the_threshold, _just_above, _any_ratio),
         ),
     ),
 )
@@ -156,6 +163,11 @@ def _none_of_them(rng: np.random.Generator) -> Inputs:
     return _in_this_order(rng, rng.integers(3, 8, 5).tolist(), 0.0)
 
 
+def _one_group(rng: np.random.Generator) -> Inputs:
+    word, size = new_words(rng, 1)[0], int(rng.integers(2, 9))
+    return {"groups": [word] * size, "order": [word], "share": 0.2}
+
+
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
     order[-4:] = (
@@ -179,7 +191,7 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by a quarter of one, take all groups or none",
+            "9 groups, about a half; shares that are reached exactly, just missed, or take all or none; one group",
             together(
                 _groups(9, (0.4, 0.6), (2, 9)),
                 _about_the_share(0),
@@ -187,6 +199,7 @@ split_by_group = Exercise(
                 _about_the_share(short=0.25),
                 _all_of_them,
                 _none_of_them,
+                _one_group,
             ),
         ),
         Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),
@@ -234,17 +247,26 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
         between = rng.permutation(len(kept)).tolist()  # the columns stand in no order
         index = {ends[0]: 0} | {gram: column + 1 for gram, column in zip(kept, between, strict=True)}
         index[ends[1]] = len(index)
-        return {"texts": [" ".join(row) for row in lists], "index": index, "n": n}
+        texts = [" ".join(row) for row in lists]
+        return {"texts": [*texts, texts[0]], "index": index, "n": n}  # one comes twice
 
     return inputs
+
+
+def _a_single_text(rng: np.random.Generator) -> Inputs:
+    made = _bag(2, (5, 8))(rng)
+    return {**made, "texts": made["texts"][:1]}
 
 
 bag_of_ngrams = Exercise(
     name="bag_of_ngrams",
     returns=("bags",),
     cases=(
-        Case("single words (n = 1), in 5 texts", _bag(1, (6, 4, 7, 3, 5))),
-        Case("words and pairs (n = 2), in 4 texts", _bag(2, (7, 5, 6, 8))),
+        Case("single words (n = 1), in 6 texts", _bag(1, (6, 4, 7, 3, 5))),
+        Case(
+            "words and pairs (n = 2), in 5 texts; then in a single one",
+            together(_bag(2, (7, 5, 6, 8)), _a_single_text),
+        ),
         Case("the same few words again and again (n = 2)", _bag(2, (9, 12, 10), few_words=True)),
         Case("up to three words (n = 3), and texts of one and of two words", _bag(3, (1, 6, 2, 8, 5))),
     ),
@@ -258,21 +280,21 @@ _WIDEST = 110
 
 
 def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int, outlier: int = 2):
-    """``outlier``: the length of one of the sentences. One sentence comes twice, with another label. No sentence fills the first bucket, so
-    padding up to a bucket's boundary always shows.
+    """``outlier``: the length of one of the sentences. One sentence comes twice, with another label, another one with the same, and one
+    is empty. No sentence fills the first bucket, so padding up to a bucket's boundary always shows.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        lengths = rng.integers(2, longest + 1, count - 1)
+        lengths = rng.integers(2, longest + 1, count - 3)
         lengths[lengths == boundaries[0] - 1] -= 1
         lengths[: len(boundaries)] = boundaries  # on the border
         lengths[-1] = outlier
         rng.shuffle(lengths)
         sentences = [rng.integers(1, 100, length).tolist() for length in lengths]
-        labels = rng.integers(0, 10, count - 1).tolist()
+        labels = rng.integers(0, 10, count - 3).tolist()
         return {
-            "sentences": [*sentences, list(sentences[0])],
-            "labels": [*labels, (labels[0] + 1) % 10],
+            "sentences": [*sentences, list(sentences[0]), list(sentences[1]), []],
+            "labels": [*labels, (labels[0] + 1) % 10, labels[1], int(rng.integers(0, 10))],
             "batch_size": batch_size,
             "boundaries": list(boundaries),
         }
@@ -569,11 +591,19 @@ def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
 
 
 def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import keras
+
     from course_utils.models import keras_translator
 
     given, found = tensors(inputs), {}
     with plain_errors():
         layers = _layer_and_copy(learner, inputs, given["inputs"], mask=given["mask"])
+        if "in_a_model" in inputs:  # whose sizes are not known when it is made
+            shapes = keras.Input((None, WIDTH)), keras.Input((None,), dtype="bool")
+            layers = layers[0], keras.Model(shapes, layers[0](shapes[0], mask=shapes[1]))
+            fill(layers[0], inputs["weights"], keras_translator.encoder_layer)
+            output = np.asarray(layers[1]([given["inputs"], given["mask"]]))
+            return dict.fromkeys(("output", "rebuilt"), at_words(output, inputs["mask"]))
         if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
         if inputs["mask"] is not None:
@@ -602,9 +632,18 @@ def _run_encoder(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict
 
 
 def _reordered(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _encoder(2, masked=False)(rng)
+    inputs = _encoder(2, masked=False, heads=1)(rng)
     inputs["inputs"][0, 2] = 0  # without a mask, a word like any other
     return [inputs, {**inputs, "inputs": inputs["inputs"][:, ::-1].copy()}]
+
+
+def _one_encoded(rng: np.random.Generator) -> Inputs:
+    made = _encoder(2, masked=True)(rng)
+    return {**made, **{name: made[name][1:] for name in ("inputs", "mask")}}
+
+
+def _in_a_model(rng: np.random.Generator) -> Inputs:
+    return {**_encoder(3, masked=True)(rng), "in_a_model": True}
 
 
 def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
@@ -619,13 +658,13 @@ transformer_encoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "2 sentences of 8 words, no mask, one word all zeros; and in reverse order",
+            "2 sentences of 8 words, 1 head, no mask, one word all zeros; and in reverse order",
             _reordered,
             outputs_follow_their_words,
         ),
         Case(
-            "4 sentences with padding, 2 heads, in training: nothing is dropped",
-            _encoder(4, masked=True, heads=2, training=True),
+            "4 sentences with padding, 2 heads, in training: nothing is dropped; then one alone; then in a model",
+            together(_encoder(4, masked=True, heads=2, training=True), _one_encoded, _in_a_model),
         ),
         Case(
             "3 sentences, and once more with other numbers in the padding",
@@ -676,10 +715,15 @@ def _one_sentence(rng: np.random.Generator) -> Inputs:
 
 
 def _a_real_zero(rng: np.random.Generator) -> Inputs:
-    """A single number of a word happens to be 0: it counts as any other."""
+    """A single number of a word happens to be 0, and all numbers of another word: they count as any others."""
     inputs = _states(3, 4)(rng)
     inputs["states"][:, 0, 1] = 0
+    inputs["states"][:, 1] = 0
     return inputs
+
+
+def _mean_in_a_model(rng: np.random.Generator) -> Inputs:
+    return {**_states(4, 5)(rng), "in_a_model": True}
 
 
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
@@ -700,8 +744,19 @@ def padding_changes_no_mean(runs: list[Run]) -> np.ndarray:
 
 
 def _call_mean(learner: Callable, inputs: Inputs) -> Any:
+    import keras
+
+    given = {name: value for name, value in inputs.items() if name != "in_a_model"}
     with plain_errors():
-        mean = call_function(learner, tensors(inputs))
+        if "in_a_model" in inputs:  # whose sizes are not known when it is made, as in the lab's
+
+            class Mean(keras.layers.Layer):
+                def call(self, states: Any, mask: Any) -> Any:
+                    return learner(states, mask)
+
+            shapes = keras.Input((None, inputs["states"].shape[-1])), keras.Input((None,), dtype="bool")
+            return keras.Model(shapes, Mean()(*shapes))(list(tensors(given).values()))
+        mean = call_function(learner, tensors(given))
     if isinstance(mean, np.ndarray):
         raise TypeError(
             "it returned a NumPy array; expected a tensor. NumPy does not work inside a model: use `ops`."
@@ -716,8 +771,8 @@ masked_mean = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4",
-            together(_states(4, 5), _all_sizes_equal),
+            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4; then in a model",
+            together(_states(4, 5), _all_sizes_equal, _mean_in_a_model),
         ),
         Case(
             "no mask: everything is real, zeros too; then a zero where there is a mask, and a single sentence",
@@ -842,7 +897,8 @@ def _usual_sizes(learner: Callable, given: Mapping[str, Any]) -> None:
     model = _compiled(learner, {name: given["config"][name] for name in needed})
     model(given["ids"])
     shapes = {tuple(weight.shape) for weight in model.weights}
-    for name, wanted in {"embedding_dim": (19, 64), "dense_dim": (64, 128)}.items():
+    words = given["config"]["vocabulary_size"]
+    for name, wanted in {"embedding_dim": (words, 64), "dense_dim": (64, 128)}.items():
         if wanted not in shapes:
             raise TypeError(
                 f"called without `{name}`, the model has no weight of shape {wanted}; its default is {wanted[1]}."
@@ -922,11 +978,11 @@ build_classifier = Exercise(
             _classifier(4, 3, use_positions=False, heads=2),
         ),
         Case(
-            "2 classes, in training with dropout_rate=1: only the last bias is left; the widths are the usual ones if none are given",
+            "2 classes, in training with dropout_rate=1: only the last bias is left; the widths are the usual ones",
             lambda rng: {**_classifier(2, 2, training=True)(rng), "usual_sizes": True},
         ),
         Case(
-            "in training with the usual dropout_rate: each feature of the mean is dropped or doubled; the least and the greatest",
+            "in training with the usual dropout_rate: each feature of the mean is dropped or doubled",
             _each_feature_by_itself,
         ),
         Case(
@@ -942,7 +998,7 @@ def _losses(kind: str):
     """Validation losses with a first valley, a bump, and a deeper valley that patience may or may not reach."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        patience = int(rng.integers(4, 12))
+        patience = int(rng.integers(11, 25))
         falling = np.linspace(2.0, 1.0, int(rng.integers(3, 30)))
         more = int(rng.integers(1, 4))
         bump = patience + {"reached": -1, "just missed": 0, "missed": more, "ends": -1}[kind]
@@ -981,6 +1037,12 @@ def _falling(rng: np.random.Generator) -> Inputs:
 def _hardly_falling(rng: np.random.Generator) -> Inputs:
     """Each loss is the lowest so far, by less than a ten-thousandth."""
     steps = rng.uniform(1e-6, 2e-5, int(rng.integers(12, 30)))
+    return {"losses": (1.0 - np.cumsum(steps)).tolist(), "patience": 2}
+
+
+def _least_steps(rng: np.random.Generator) -> Inputs:
+    """Each loss is lower than the one before, by the least that two numbers near 1 can differ, or a little more."""
+    steps = rng.integers(1, 9, int(rng.integers(12, 30))) * 2.0**-52
     return {"losses": (1.0 - np.cumsum(steps)).tolist(), "patience": 2}
 
 
@@ -1028,14 +1090,15 @@ best_epoch = Exercise(
             together(_losses("missed"), _losses("just missed")),
         ),
         Case(
-            "training ends before patience does; then the same loss twice; then the first epoch is the best, or the last",
+            "training ends before patience does; the same loss twice; the first epoch is the best; the last one is",
             together(_losses("ends"), _tie, _rising(1.0), _rising(1.0, 1.0), _falling),
         ),
         Case(
-            "losses that hardly fall; of thousands; down to 0, then below; a patience of 1; a single epoch",
+            "losses that hardly fall; of billions; down to 0, then below; a patience of 1; a single epoch",
             together(
                 _hardly_falling,
-                _valley(9_000.0, 3_000.0),
+                _least_steps,
+                _valley(9e9, 3e9),
                 _valley(1.0, 0.0),
                 _valley(1.0, -2.0),
                 _impatient,
@@ -1112,7 +1175,7 @@ calibration_error = Exercise(
             together(_too_sure(_judged(80, 4, 1.6)), _too_sure(_judged(85, 6, 1.8))),
         ),
         Case(
-            "90 texts of 3 classes, 12 bins, then 60 of 12 classes, 4 bins, then 75, 8 bins, many of them on an edge between two",
+            "90 texts of 3 classes, 12 bins; 60 of 12 classes, 4 bins; 75, 8 bins, many on an edge between two bins",
             together(
                 _too_sure(_judged(90, 3, 1.6, 12)),
                 _judged(60, 12, 0.7, 4),  # not sure enough

@@ -47,6 +47,7 @@ from course_utils.cases.reading import (
 from course_utils.cases.torch_modules import (
     DescentWithDecay,
     a_function,
+    differ,
     one_thread,
     run_module,
     sent_back,
@@ -317,6 +318,19 @@ def _every_character(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _very_long(rng: np.random.Generator) -> Inputs:
+    """A question of 70 tokens and a text of 600, in two windows."""
+    letters = list("abcdefghij")
+    return {
+        "question": "".join(rng.choice(letters, 70)),
+        "context": "".join(rng.choice(letters, 600)),
+        "answer": None,
+        "tokenize": CharacterTokenizer(),
+        "max_length": 640,
+        "overlap": 30,
+    }
+
+
 def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     return as_arrays(call_function(learner, inputs), inputs["max_length"])
 
@@ -377,7 +391,10 @@ make_features = Exercise(
     uses=("answer_token_span", "split_into_windows"),
     cases=(
         Case("a short context: one window, padded", _features(6, (1, 3), max_length=31)),
-        Case("a question without an answer", _features(6, None, max_length=29)),
+        Case(
+            "a question without an answer; then far more tokens than an encoder reads",
+            together(_features(6, None, max_length=29), _very_long),
+        ),
         Case("a context of three windows", _features(15, (5, 6))),
         Case(
             "an answer that another window begins with the end of, and one that begins within a word",
@@ -400,8 +417,11 @@ make_features = Exercise(
             _features(7, (2, 4), ids={"cls_id": 7, "sep_id": 8, "pad_id": 9}, max_length=33),
         ),
         Case(
-            "padding with the same id as [SEP]",
-            _features(8, (3, 5), ids={"cls_id": 101, "sep_id": SEP, "pad_id": SEP}, max_length=34),
+            "padding with the same id as [SEP]; then [CLS]",
+            together(
+                _features(8, (3, 5), ids={"cls_id": 101, "sep_id": SEP, "pad_id": SEP}, max_length=34),
+                _features(8, (3, 5), ids={"cls_id": 5, "sep_id": 5, "pad_id": 0}, max_length=34),
+            ),
         ),
         Case("the answer at the beginning of the context: start 0", _features(7, (0, 2), max_length=30)),
         Case(
@@ -434,6 +454,7 @@ def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: 
 def _without_cls(rng: np.random.Generator) -> Inputs:
     inputs = _head(3, 8, 6)(rng)
     inputs["allowed"][1, 0] = False
+    inputs["allowed"][2] = False
     return inputs
 
 
@@ -443,7 +464,12 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     given = tensors(inputs)
     with torch.no_grad(), one_thread():
         head = _head_of(learner, inputs)
-        found = run_module(head.eval(), {"hidden": given["hidden"], "allowed": given["allowed"]})
+        asked = {"hidden": given["hidden"], "allowed": given["allowed"]}
+        found = run_module(head.eval(), asked)
+        if differ(found, run_module(head.train(), asked)):
+            raise TypeError(
+                "in training mode it gives other logits than in evaluation mode. It should be the same calculation in both."
+            )
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
     if not all(isinstance(part, torch.Tensor) for part in found):
@@ -475,7 +501,7 @@ span_head = Exercise(
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
         Case(
-            "a single window, and windows of a single token; then [CLS] is not allowed everywhere",
+            "a single window, and windows of a single token; then [CLS] is not allowed everywhere, or nothing is",
             together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
         ),
         Case(
@@ -556,11 +582,14 @@ span_loss = Exercise(
             _loss(4, 13),
             reaches=("start_logits", "end_logits"),
         ),
-        Case("two of five windows have no answer", _loss(5, 12, no_answer=2)),
+        Case(
+            "two of five windows have no answer; then a single window",
+            together(_loss(5, 12, no_answer=2), _loss(1, 10)),
+        ),
         Case("blocked by -inf; all others about -500", _loss(2, 12, blocked=-np.inf, shift=-500)),
         Case(
-            "logits in the hundreds; gradients reach both of them",
-            _loss(3, 14, None, scale=300),
+            "logits in the hundreds, then in the ten thousands; gradients reach both of them",
+            together(_loss(3, 14, None, scale=300), _loss(3, 9, None, scale=2e4)),
             reaches=("start_logits", "end_logits"),
         ),
     ),
@@ -577,6 +606,12 @@ _ALL_SPANS = SPANS | {
         {3: 9, 5: 5},
         {6: 5},
         30,
+        0.0,
+    ),
+    "the best start and the best end do not fit, and each takes all of the shares": (
+        {9: 900, 5: 3},
+        {6: 900, 10: 4.5},
+        6,
         0.0,
     ),
     "four starts that are better have no good end": ({10: 6, 9: 6, 8: 6, 7: 6, 6: 4.5}, {6: 6}, 6, 0.0),
@@ -634,6 +669,11 @@ def _one_bad_token(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _billions_below_0(rng: np.random.Generator) -> Inputs:
+    inputs = _spans("the best start stands behind the best end")(rng)
+    return {**inputs, **{name: f32(3e8) * inputs[name] - f32(8e9) for name in ("start_logits", "end_logits")}}
+
+
 def _one_token_each(rng: np.random.Generator) -> Inputs:
     """The best pair has two tokens."""
     inputs = {**_spans("a single token")(rng), "max_answer_length": 1}
@@ -675,8 +715,14 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context that reaches to the end; the best five, then the best 25 fit nothing; a single token, whose logits are the lowest",
-            together(_context_to_the_end, _none_of_the_best(5), _none_of_the_best(25), _one_bad_token),
+            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0",
+            together(
+                _context_to_the_end,
+                _none_of_the_best(5),
+                _none_of_the_best(60),
+                _one_bad_token,
+                _billions_below_0,
+            ),
         ),
         Case("two pairs are equally good", equally_good),
         Case(
@@ -760,6 +806,9 @@ ALMOST = (  # what normalising must leave as different as it was
     ("{X} of {Y}", ["{X} {Y}"]),
     ("{X} of {Y}", ["{X} in {Y}"]),
     ("“{X}”", ["{X}"]),
+    ("{X}\u2019n", ["{X}n"]),
+    ("{X}\u2019s", ["{X}'s"]),
+    ("A\u00ef{X}", ["\u00ef{X}"]),  # the A is no article: it stands within a word
     ("this {X}", ["{X}"]),
     ("{X} {Y}", ["{Y} {X}"]),
     ("{X} {X}", ["{X}"]),
@@ -784,6 +833,7 @@ exact_match = Exercise(
                 ("{X} in the {Y}", ["{X} in {Y}"]),
                 ("the {X} in the {Y}", ["{X} in {Y}"]),
                 ("{X} in the the {Y}", ["{X} in {Y}"]),
+                ("the {X} the {Y} the {Z} the {W}", ["{X} {Y} {Z} {W}"]),
             ),
         ),
         Case("letters of an article within a word", _pairs(("theatre {X}", ["atre {X}"]), ("sofa", ["sof"]))),
@@ -800,7 +850,13 @@ exact_match = Exercise(
         Case("marks go before articles", _pairs(("(the) {X}", ["{X}"]), ("the-{X}", ["{X}"]))),
         Case(
             "white space",
-            _pairs((" {X} \n  {Y} ", ["{X} {Y}"]), ("{X}\t{Y}", ["{X} {Y}"]), ("{X}\u00a0{Y}", ["{X} {Y}"])),
+            _pairs(
+                (" {X} \n  {Y} ", ["{X} {Y}"]),
+                ("{X}\t{Y}", ["{X} {Y}"]),
+                ("{X}\r\n{Y}", ["{X} {Y}"]),
+                ("{X}\u00a0{Y}", ["{X} {Y}"]),
+                ("{X}\u2009{Y}", ["{X} {Y}"]),
+            ),
         ),
         Case(
             "texts that are almost equal, but are not: in accents, digits, endings, small words, order",
@@ -1051,8 +1107,16 @@ _OTHER_CASES: dict[str, Mapping[str, Any]] = {
 
 
 def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
-    with one_thread():
+    import torch
+
+    with one_thread(), torch.enable_grad():
         found = call_function(learner, inputs)
+        switched_off = not torch.is_grad_enabled()
+    if switched_off:
+        raise TypeError(
+            "afterwards gradients are switched off for everything, and nothing can be trained any more. "
+            "`with torch.no_grad():` switches them off for the lines inside of it only."
+        )
     return readable_answer(found, inputs["model"])
 
 

@@ -911,7 +911,7 @@ def masked_mean(states, mask=None):
     `GlobalAveragePooling1D`.
 
     Args:
-        states: (batch, len, width), a tensor.
+        states: (batch, len, width), a tensor. In a model, batch and len are unknown.
         mask: (batch, len) booleans, True at real words; None: all are real.
 
     Returns:

@@ -448,14 +448,15 @@ def mean_by_shares(states, mask=None):
 
 @variant("masked_mean")
 def mean_sentence_by_sentence(states, mask=None):
-    """A loop over the sentences, with boolean_mask."""
+    """One sentence after the other, with boolean_mask."""
     if mask is None:
         return tf.reduce_mean(states, axis=1)
-    means = []
-    for sentence, real in zip(tf.unstack(states), tf.unstack(mask), strict=True):
-        words = tf.boolean_mask(sentence, real)
-        means.append(tf.reduce_mean(words, axis=0) if len(words) else tf.zeros(states.shape[-1]))
-    return tf.stack(means)
+
+    def mean(sentence):
+        words = tf.boolean_mask(*sentence)
+        return tf.reduce_sum(words, axis=0) / tf.maximum(tf.cast(tf.shape(words)[0], states.dtype), 1)
+
+    return tf.map_fn(mean, (states, mask), fn_output_signature=states.dtype)
 
 
 # ---------------------------------------------------------------------------------- build_classifier
