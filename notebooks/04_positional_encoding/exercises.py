@@ -234,10 +234,18 @@ embed_tokens = Exercise(
     returns=("x",),
     uses=("positional_encoding",),
     cases=(
-        Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
+        Case(
+            "one sentence of 5 tokens, 6 features; then 8 tokens, with 6 features and with 10",
+            together(
+                *(
+                    _tokens(length, vocab_size=15, d_model=width)
+                    for length, width in ((5, 6), (8, 6), (8, 10))
+                )
+            ),
+        ),
         Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
         Case(
-            "two leading axes, (2, 3, 7); then a sentence of 600 tokens, more than the table has rows; then a single token",
+            "two leading axes, (2, 3, 7); 600 tokens, which are more than the table has rows; a single token",
             together(
                 _tokens(2, 3, 7, vocab_size=15, d_model=4),
                 _long_sentence,

@@ -69,6 +69,12 @@ def _blocked_query(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _all_blocked(rng: np.random.Generator) -> Inputs:
+    inputs = _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 5, 7))(rng)
+    inputs["mask"][:] = False
+    return inputs
+
+
 def _blocked_words_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7))(rng)
     blocked = ~inputs["mask"][:, 0, :, None]
@@ -108,10 +114,12 @@ _CASES = (
         together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 3, 4, 4)),
     ),
     Case(
-        "a mask row for each query, (5, 7): for 2 sentences, then for 5",
+        "a mask row for each query, (5, 7): for 2 sentences, then for 5; one mask for all, (1, 5, 7) and (1, 1, 7)",
         together(
             _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7)),
             _heads((5,), 5, 7, 8, 2, 4, 6, mask=(5, 7)),  # the heads are as wide as x, the values wider
+            _heads((2,), 5, 7, 8, 3, 4, 6, mask=(1, 5, 7)),
+            _heads((3,), 5, 7, 8, 3, 4, 6, mask=(1, 1, 7)),
         ),
     ),
     Case(
@@ -122,7 +130,10 @@ _CASES = (
             _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),
         ),
     ),
-    Case("a query that may look at nothing", _blocked_query),
+    Case(
+        "a query that may look at nothing; then none may look at anything",
+        together(_blocked_query, _all_blocked),
+    ),
     Case(
         "a single head; a batch of one with a single query",
         together(_heads((2,), 5, 7, 8, 1, 4, 6), _heads((1,), 1, 5, 8, 3, 4, 6)),
@@ -268,6 +279,12 @@ def _module_blocked_query(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _module_all_blocked(rng: np.random.Generator) -> Inputs:
+    inputs = _module_blocked_query(rng)
+    inputs["mask"][:] = False
+    return inputs
+
+
 def _one_word_allowed(rng: np.random.Generator) -> Inputs:
     """Each query may look at one word only. About half of these have scores far below -10,000."""
     inputs = _module(2, 5, 7, 12, 3)(rng)
@@ -388,14 +405,22 @@ MultiHeadAttention = Exercise(
             together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_masked_before),
         ),
         Case(
-            "a mask row for each query, (5, 7): for 2 sentences, then for 5",
-            together(_module(2, 5, 7, 12, 3, mask=(5, 7)), _module(5, 5, 7, 12, 3, mask=(5, 7))),
+            "a mask row for each query, (5, 7): for 2 sentences, then for 5; one mask for all, (1, 5, 7) and (1, 1, 7)",
+            together(
+                _module(2, 5, 7, 12, 3, mask=(5, 7)),
+                _module(5, 5, 7, 12, 3, mask=(5, 7)),
+                _module(2, 5, 7, 12, 3, mask=(1, 5, 7)),
+                _module(3, 5, 7, 12, 3, mask=(1, 1, 7)),
+            ),
         ),
         Case(
             "as many sentences as heads, 3, with a mask for each sentence",
             _module(3, 5, 7, 12, 3, mask=(3, 5, 7)),
         ),
-        Case("a query that may look at nothing", _module_blocked_query),
+        Case(
+            "a query that may look at nothing; then none may look at anything",
+            together(_module_blocked_query, _module_all_blocked),
+        ),
         Case("each query may look at one word only, however badly it fits", _one_word_allowed),
         Case("without biases: bias=False, 2 heads", _module(3, 4, 6, 10, 2, bias=False)),
         Case(
