@@ -915,8 +915,9 @@ def _nearly_equal(rng: np.random.Generator) -> Inputs:
     """Words that differ in a capital, a mark, an accent or an ending, and two that make one and the same word when put together."""
     here, there = _names(rng, 2)
     candidate, reference = [here, there, "end.", "The", there], [here, there, "end", "the", there, here]
-    candidate += ["-", here, "sums", "caf\u00e9", "re-use", "e\u0301"]
-    reference += ["-", here, "sum", "cafe", "reuse", "\u00e9"]
+    for said, wanted in (("sums", "sum"), ("caf\u00e9", "cafe"), ("re-use", "reuse"), ("e\u0301", "\u00e9")):
+        candidate += ["-", here, said]
+        reference += ["-", here, wanted]
     return {"candidate": [*candidate, "a", "bc"], "reference": ["ab", "c", *reference], "n": 2}
 
 

@@ -869,7 +869,8 @@ exact_match = Exercise(
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("the", ["the {X}"]))),
         Case(
-            "an answer of which nothing is left", _pairs(("", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"]))
+            "an answer of which nothing is left",
+            _pairs(("", ["the", "{X}"]), ("the", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"])),
         ),
     ),
     bypasses=READY_SCORES,
