@@ -309,7 +309,7 @@ padding_mask = Exercise(
                 _two_leading_axes,
             ),
         ),
-        Case("padded with another id: pad_id=25", _token_ids(2, pad_id=25)),
+        Case("padded with another id: pad_id=25", _token_ids(4, pad_id=25)),
     ),
 )
 

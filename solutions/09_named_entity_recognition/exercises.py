@@ -1147,10 +1147,17 @@ def _documents(
 
 def _few_found(rng: np.random.Generator) -> Inputs:
     """So few that precision and recall together are below 1."""
-    found, missed, invented = rng.integers([1, 4, 8], [4, 8, 13]).tolist()
+    found, missed, invented = rng.integers([1, 4, 8], [4, 16, 40]).tolist()
     gold = [(place, place + 1, 0) for place in range(found + missed)]
     wrong = [(place, place + 1, 0) for place in range(50, 50 + invented)]
     return _documents((gold, [*gold[:found], *wrong]), more=False)(rng)
+
+
+def _one_sided(rng: np.random.Generator) -> Inputs:
+    """The mean of the labels' F1 is below the means of their precisions and of their recalls."""
+    gold = [(place, place + 1, 0) for place in range(9)] + [(20, 21, 1)]
+    predicted = [(0, 1, 0)] + [(place, place + 1, 1) for place in range(20, 29)]
+    return _documents((gold, predicted), more=False)(rng)
 
 
 def _labels_of(inputs: Inputs) -> list[str]:
@@ -1198,7 +1205,10 @@ entity_scores = Exercise(
             "some found, some missed, some invented",
             _documents(([(0, 1, 0), (2, 4, 0), (5, 6, 0)], [(0, 1, 0), (2, 4, 0), (7, 8, 0), (9, 12, 0)])),
         ),
-        Case("few found, more missed, most of them invented", _few_found),
+        Case(
+            "few found, more missed, most of them invented; then one label mostly missed, the other mostly invented",
+            together(_few_found, _one_sided),
+        ),
         Case(
             "a wrong end, a wrong beginning and a wrong label are errors; so is a label that only looks alike",
             together(
