@@ -841,7 +841,8 @@ def _nearly_equal(rng: np.random.Generator) -> Inputs:
     comes first and one last, so that no run has them all.
     """
     pairs = rng.permutation(np.array(_NEARLY_EQUAL))
-    same = rng.permutation(["the", "in", "Rome", "3", "2026", "-", "?", "café"])[: int(rng.integers(5, 9))]
+    words = ["the", "in", "Rome", "3", "2026", "-", "?", "café", *"abcdefghijklmnop"]
+    same = rng.permutation(words)[: int(rng.integers(5, 25))]
     turned = [pair[:: int(rng.choice([1, -1]))] for pair in pairs]
     both = np.repeat(same[:, None], 2, axis=1)
     rows = [
@@ -849,7 +850,7 @@ def _nearly_equal(rng: np.random.Generator) -> Inputs:
         *rng.permutation(np.concatenate([turned, both[2:]])).tolist(),
         both[0].tolist(),
     ]
-    more = rng.choice(["far", "off"], int(rng.integers(1, 4))).tolist()
+    more = rng.choice(["far", "off"], int(rng.integers(1, 20))).tolist()
     return {"candidate": [one for one, _ in rows] + more, "reference": [other for _, other in rows]}
 
 
