@@ -204,10 +204,8 @@ scaled_dot_product_attention = Exercise(
     name="scaled_dot_product_attention",
     returns=("output", "weights"),
     cases=(
-        Case(
-            "one sentence, no mask: query (4, 3), key (6, 3); then as many keys as features, one of which is all zeros",
-            together(_attention((), 4, 6, 3, 5), _a_key_of_zeros),
-        ),
+        Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
+        Case("two sizes equal: query (2, 4), key (4, 4), in which one key is all zeros", _a_key_of_zeros),
         Case(
             "no mask: a batch, query (2, 4, 3); then batch and heads, query (2, 3, 4, 6)",
             together(_attention((2,), 4, 6, 3, 5), _attention((2, 3), 4, 5, 6, 7)),
