@@ -42,11 +42,7 @@ def test_the_inputs_to_try_are_those_that_differ_where_a_case_has_several():
     for shown in texts(Verdict("f", (two,))):
         assert "Inputs 2 of 3: " in shown and re.search(r"case=4\)\[1\]$|case=4\)\[1\]<", shown, re.MULTILINE)
     for shown in texts(Verdict("f", (one,))):
-        assert (
-            "Inputs" not in shown.replace("Inputs in the", "")
-            and "case=4)" in shown
-            and "case=4)[" not in shown
-        )
+        assert "Inputs" not in shown and "case=4)" in shown and "case=4)[" not in shown
 
 
 def test_each_goal_that_is_missed_is_named_and_there_are_no_inputs_to_try():

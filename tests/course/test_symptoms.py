@@ -201,6 +201,19 @@ def test_what_two_cases_to_compare_differ_in_is_stated():
         assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
 
 
+@pytest.mark.parametrize("raised", [False, True])
+def test_the_inputs_that_are_compared_are_those_that_are_wrong(raised):
+    right, wrong = ({"y": np.array(number)} for number in (1.0, 5.0))
+    shapes = [[(3,)], [(3,), (4,)], *[[(5,)]] * 4]
+    given = tuple([{"x": np.ones(shape)} for shape in runs] for runs in shapes)
+    reference = tuple(Outcome((right,) * len(runs)) for runs in shapes)
+    second = Outcome(problem=Problem("exception", "E", run=1)) if raised else Outcome((right, wrong))
+    outcomes = [reference[0], second, *[Outcome((wrong,))] * 2, *reference[4:]]
+    exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(6)))
+    said = [each.sentence for each in symptoms_of(exercise, outcomes, Expected(given, reference))]
+    assert any("there, `x` has shape (4,) instead of (3,)." in sentence for sentence in said)
+
+
 def test_a_coincidence_is_no_symptom():
     """Of one or two different numbers, some way of rounding gives the right ones in every other case."""
     wanted = [np.array([1, 0, 1]), np.array([0, 1, 1])]
