@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 
 def only(kind: type, found: Any) -> Any:
     """What a learner's code returned, if all of it is of one kind, such as ``torch.Tensor``; lists, tuples and dicts are looked into.
@@ -26,6 +28,18 @@ def only(kind: type, found: Any) -> Any:
         if isinstance(part, list) and not all(isinstance(each, kind) for each in part):
             raise _not_a(kind, "list")  # and not what is in it
         only(kind, part)
+    return found
+
+
+def no_floats(found: Any, expected: str) -> Any:
+    """What a learner's code returned, if none of the numbers in its tuple is a float.
+
+    Raises:
+        TypeError: one is; the message ends with what is expected.
+    """
+    for number in found if isinstance(found, tuple | list) else ():
+        if isinstance(number, float | np.floating):
+            raise TypeError(f"it returned {number!r}, a float; expected {expected}.")
     return found
 
 

@@ -280,7 +280,7 @@ class ScriptedReader:
             if given is not None and (not isinstance(given, torch.Tensor) or given.ndim != 2):
                 raise TypeError(f"`{name}` must be a tensor (batch, seq_len).")
         if allowed is not None and allowed.dtype != torch.bool:
-            raise TypeError(f"`allowed` is of {allowed.dtype}; expected booleans, which `~` can turn round.")
+            raise TypeError(f"`allowed` is of {allowed.dtype}; expected booleans, which `~` inverts.")
         self.rows += len(input_ids)
         found = self.logits(input_ids.numpy(), None if allowed is None else allowed.numpy())
         return torch.from_numpy(found[0]), torch.from_numpy(found[1])

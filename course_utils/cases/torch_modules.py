@@ -35,6 +35,24 @@ def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
         return only(torch.Tensor, call_function(learner, tensors(inputs)))
 
 
+def call_and_leave_gradients_on(learner: Callable, inputs: Inputs) -> Any:
+    """Calls a function as `call_function` does, where gradients are recorded.
+
+    Raises:
+        TypeError: it has switched them off for what comes after it.
+    """
+    import torch
+
+    with torch.enable_grad():
+        found = call_function(learner, inputs)
+        if torch.is_grad_enabled():
+            return found
+    raise TypeError(
+        "afterwards gradients are switched off for everything, and nothing can be trained any more. "
+        "`with torch.no_grad():` switches them off for the lines inside of it only."
+    )
+
+
 class WrongParameters(ValueError):
     """A module's parameters are not those that its docstring asks for."""
 

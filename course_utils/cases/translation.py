@@ -82,6 +82,17 @@ def with_a_word_of_zeros(make: Make) -> Make:
     return inputs
 
 
+def with_longer_tables(make: Make) -> Make:
+    """Both tables of ids end with columns of nothing but padding."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        tables = {name: np.pad(made[name], ((0, 0), (0, 2))) for name in ("source_ids", "target_ids")}
+        return {**made, **tables}
+
+    return inputs
+
+
 def trained(make: Make) -> Make:
     """The same inputs in training, where gradients are needed, with a dropout that drops nothing."""
 

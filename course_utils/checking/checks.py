@@ -73,11 +73,11 @@ def score_of(checks: Sequence[CheckResult], bypass: Sequence[Use] = ()) -> float
 
 def difference(exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool = False) -> str:
     """What is wrong with the values (or only with their shapes and kinds), or an empty text."""
-    return _first_difference(exercise, outcome, reference, form_only)[0]
+    return first_difference(exercise, outcome, reference, form_only)[0]
 
 
-def _first_difference(
-    exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool
+def first_difference(
+    exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool = False
 ) -> tuple[str, int]:
     """What is wrong, or an empty text; and in which run, counted from 0."""
     if outcome.problem:
@@ -89,6 +89,8 @@ def _first_difference(
         if set(got) != set(wanted):
             return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}.", run
         for name, array in wanted.items():
+            if not form_only and (detail := _difference_as_known(exercise, name, got[name], array)):
+                return detail, run
             if detail := _form_difference(name, got[name], array):
                 return detail, run
             if not form_only and (detail := _array_difference(exercise, name, got[name], array)):
@@ -100,12 +102,39 @@ def _first_difference(
 
 def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
     title = exercise.cases[index].title
-    detail, run = _first_difference(exercise, outcome, reference, form_only=bool(exercise.goals))
+    detail, run = first_difference(exercise, outcome, reference, form_only=bool(exercise.goals))
     right, count = not detail, len(reference.runs)
     failed_in = (run + 1, count) if detail and 0 <= run < count > 1 else None
     if right and outcome.changed_inputs:
         detail = f"The values are right, but `{outcome.changed_inputs[0]}` was changed in place."
     return CheckResult(title, not detail, detail, index, values_right=right, run=failed_in)
+
+
+_SHOWN = 60
+"""So many characters of a value are shown, from a little before the place where it differs."""
+
+
+def _difference_as_known(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:
+    """The first difference in what the numbers stand for, such as a text, where the exercise says what that is."""
+    if name not in exercise.shown or got.size > 10_000 or np.array_equal(got, wanted):
+        return ""
+    try:
+        one, other = (exercise.shown[name](array) for array in (got, wanted))
+    except Exception:  # numbers that stand for nothing
+        return ""
+    place = ""
+    while (
+        isinstance(one, list | tuple) and type(one) is type(other) and len(one) == len(other) and one != other
+    ):
+        at = next(index for index, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
+        place, one, other = f"{place}[{at}]", one[at], other[at]
+    if one == other:
+        return ""
+    texts = repr(one), repr(other)
+    same = next((at for at, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, same - _SHOWN // 3) if max(map(len, texts)) > _SHOWN else 0
+    parts = ["…" * (start > 0) + text[start:][:_SHOWN] + "…" * (len(text) > start + _SHOWN) for text in texts]
+    return "`{}{}` is {}; expected {}.".format(name, place, *parts)
 
 
 def _form_difference(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
@@ -140,7 +169,8 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
 
 
 _COMPARED = re.compile(
-    r"^(?:\d+ of \d+ values differ, most at )?`(\w+)[^`]*`(?: differs)?: got .*, expected .*\.$", re.DOTALL
+    r"^(?:\d+ of \d+ values differ, most at )?`(\w+)[^`]*`(?:(?: differs)?: got .*, | is .*; )expected .*\.$",
+    re.DOTALL,
 )
 
 

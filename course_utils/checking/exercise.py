@@ -13,7 +13,7 @@ import inspect
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,8 @@ class Exercise:
             ``hidden``, which only instructors have (``hidden.json`` in the lab's source). The reference's values then
             do not matter, only their form, and in grading each goal earns the same. A learner's own check sees the
             form and names the goals.
+        shown: output -> how its array is turned back into what learners know, such as a text, for a report to show it. An array
+            that nothing can be made of is shown as numbers.
         rtol, atol: how close a float must come to the reference (wide enough for float32).
     """
 
@@ -139,6 +141,7 @@ class Exercise:
     bypasses: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
     seconds: float = 10.0
+    shown: Mapping[str, Callable[[np.ndarray], Any]] = field(default_factory=dict, hash=False)
     rtol: float = 1e-4
     atol: float = 1e-5
 

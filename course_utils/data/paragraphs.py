@@ -21,6 +21,9 @@ FILES = {
     "development": FOLDER / "paragraphs_development.json",
     "test": FOLDER / "paragraphs_test.json",
 }
+ASKED = FOLDER / "paragraphs_asked.json"
+NOTHING = "nothing"
+"""What SmolLM2 was told to answer if a text does not say it."""
 
 
 @functools.cache
@@ -49,6 +52,19 @@ def load_paragraphs(part: str = "training") -> tuple[QuestionExample, ...]:
                 )
             )
     return tuple(examples)
+
+
+def load_asked() -> dict[str, str]:
+    """The id of each question of the test part -> what SmolLM2 answered after some examples; empty if it said nothing.
+
+    It says nothing also where it finds that likelier than a limit that was chosen on the development part.
+    """
+    kept = json.loads(ASKED.read_text("utf-8"))
+    limit = kept["development"][str(kept["shown"])]["limit"]
+    return {
+        question: "" if line == NOTHING or share >= limit else line
+        for question, (line, share) in kept["test"].items()
+    }
 
 
 def read_marks(marked: str) -> tuple[str, dict[int, Span]]:

@@ -192,7 +192,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
     done = {nbgrader_of(cell).get("grade_id") for cell in core}
     needed = sum(int(minutes) for name, minutes, _ in ROW.findall(page) if name in done)
     needed += round(_words(core) / WORDS_A_MINUTE)
-    said = f"about {promised} minutes, and {round(_words([], lab.folder / QUIZ) / WORDS_A_MINUTE)} for the review quiz"
+    said = f"about {promised} minutes, plus {round(_words([], lab.folder / QUIZ) / WORDS_A_MINUTE)} minutes for the review quiz"
     if not isinstance(promised, int) or promised < needed:
         yield (
             f"{_at(lab, SETTINGS, 'minutes')}: without what can wait ({', '.join(sections)}) the lab takes {needed} minutes; "

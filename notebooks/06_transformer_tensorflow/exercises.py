@@ -54,6 +54,7 @@ from course_utils.cases.translation import (
     target_mask,
     trained,
     with_a_word_of_zeros,
+    with_longer_tables,
     without_options,
 )
 from course_utils.cases.translation import (
@@ -778,13 +779,6 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
-def _longer_tables(rng: np.random.Generator) -> Inputs:
-    """Both tables end with columns of nothing but padding."""
-    inputs = _transformer_inputs(padded=True)(rng)
-    tables = {name: np.pad(inputs[name], ((0, 0), (0, 2))) for name in ("source_ids", "target_ids")}
-    return {**inputs, **tables}
-
-
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
@@ -807,7 +801,10 @@ transformer = Exercise(
         ),
         Case(
             "post-norm, padded source and target; then with longer tables, and every default",
-            together(_transformer_inputs(padded=True), without_options(_longer_tables)),
+            together(
+                _transformer_inputs(padded=True),
+                without_options(with_longer_tables(_transformer_inputs(padded=True))),
+            ),
         ),
         Case(
             "pre-norm, padded, and once more with two more columns of padding in the source",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
+from course_utils.cases.forms import no_floats
 from course_utils.cases.keras_layers import (
     a_function,
     built,
@@ -1069,11 +1070,7 @@ def _single(rng: np.random.Generator) -> Inputs:
 
 
 def _call_best_epoch(learner: Callable, inputs: Inputs) -> Any:
-    found = call_function(learner, inputs)
-    for number in found if isinstance(found, (tuple, list)) else ():
-        if isinstance(number, (float, np.floating)):
-            raise TypeError(f"it returned {found!r}; an epoch is a whole number.")
-    return found
+    return no_floats(call_function(learner, inputs), "epochs, which are whole numbers")
 
 
 best_epoch = Exercise(

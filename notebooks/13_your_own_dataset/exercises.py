@@ -18,7 +18,7 @@ from course_utils.cases.classification import call_split, new_words, no_group_on
 from course_utils.cases.gradients import WEIGHTS
 from course_utils.cases.properties import f32, normal, together
 from course_utils.cases.reading import written
-from course_utils.cases.torch_modules import sent_back, tensors
+from course_utils.cases.torch_modules import call_and_leave_gradients_on, sent_back, tensors
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
 
@@ -542,14 +542,7 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     }
     import torch
 
-    with torch.enable_grad():
-        vectors = call_function(learner, given)
-        switched_off = not torch.is_grad_enabled()
-    if switched_off:
-        raise TypeError(
-            "afterwards gradients are switched off for everything, and nothing can be trained any more. "
-            "`with torch.no_grad():` switches them off for the lines inside of it only."
-        )
+    vectors = call_and_leave_gradients_on(learner, given)
     if encoder.frozen.requires_grad:
         raise TypeError("a weight that was frozen before can be trained afterwards.")
     if isinstance(vectors, torch.Tensor):
@@ -1123,6 +1116,11 @@ def _codes(lines: Sequence[str]) -> np.ndarray:
     return table
 
 
+def _lines_in(table: np.ndarray) -> list[str]:
+    """What `_codes` has made numbers of."""
+    return ["".join(map(chr, row[row > 0].tolist())) for row in table]
+
+
 def _front_matter(card: str) -> Mapping[str, str]:
     found = re.match(r"---\n(.*?)\n---\n", card, re.DOTALL)
     if not found:
@@ -1199,6 +1197,7 @@ def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 model_card = Exercise(
     name="model_card",
     returns=("front", "title", "numbers", "limits"),
+    shown=dict.fromkeys(("front", "title", "limits"), _lines_in),
     call=_call_card,
     cases=(
         Case("a card with two limits or more", _facts(2)),

@@ -26,7 +26,7 @@
 # - validate a lab and hand it in.
 #
 # **You need** to know Python functions and the basics of NumPy arrays. **Time:** about 30 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, run the first code cell, which imports
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, run the first cell of section 1, which imports
 # NumPy, and go on at section 2. The core path is sections 2 to 6, about 20 minutes.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -75,7 +75,7 @@ print("visits:", visits)
 # | | where | kept when you close everything? |
 # |---|---|---|
 # | your text and code, and the outputs | in the notebook's file, when you press Ctrl+S (Cmd+S on a Mac) and automatically every two minutes | yes |
-# | variables and functions | in the kernel's memory | no: run the cells again |
+# | variables and functions | in the kernel's memory | no: run the cells again; after a break, begin with the first code cell, *Continue here* |
 # | which exercises you have solved | in a small file; `START.md`, the map of the course, says where | yes |
 #
 # ### Cells that wait for you
@@ -176,8 +176,8 @@ show_table(
 )
 
 # %% [markdown]
-# Now you have four probabilities. They are positive, they sum to 1, and they are in the order of the scores. Each word is 1 ahead of the next
-# one, so each has
+# Now you have four probabilities. They are positive, they sum to 1, and they are in the order of the scores. Each score is 1 higher than the next
+# one, so each word has
 # $e^1 \approx 2.718$ times the probability of the next. Try it: divide one number of the last column by the one below it.
 
 # %% tags=["skip-grading"]
@@ -245,7 +245,7 @@ measured("start_here.overflow", shown=700 <= largest_right < 1000)
 # These four pairs have the same difference, so they should have the same softmax. But the last two give `nan`, *not a number*: infinity
 # divided by infinity. Every number computed from it is `nan` too. So a single large score can spoil everything that is computed after it.
 #
-# **Discuss with a neighbour,** or write two sentences. Put the two together: you may add any number to all scores, and nothing changes.
+# **Discuss with a neighbour,** or write two sentences. Put two facts together: large scores overflow, but adding any number to all scores changes nothing.
 # Which number would you add so that `exp` can never overflow? You will need it in the exercise.
 
 # %% [markdown]
@@ -275,7 +275,7 @@ print("sum without an axis:                 ", points.sum())
 # | `points.sum(axis=-1)` | the last, here 1 | (3,) | the same |
 # | `points.sum()` | none | () | all twelve numbers |
 #
-# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. Now you want to divide each row by
+# The axis that you name is the one that **disappears**: sum (3, 4) over axis 1, and (3,) is left. Now you want to divide each row by
 # its own sum.
 
 # %% tags=["skip-grading"]
@@ -324,15 +324,15 @@ report_on("start_here.softmax", shares)
 # - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. Your code may look
 #   different, but it gives the same results. The report explains the mistake and leaves the fix to you. If no known mistake fits, it says
 #   what to look at next.
-# - **Each line with a mark** is one check. The first ones run your function on an input and compare its values with the correct ones. If
-#   they differ, you see how many do, and the worst of them. The last ones are *properties*, which hold for every softmax.
+# - **Each line with a mark** is one check, or several folded together. Most run your function and compare its values with the correct ones. If
+#   they differ, you see how many do, and the worst of them. The others are *properties*, which hold for every softmax.
 #
 # Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone earn no points if every case is
-# wrong. Even a function that returns only zeros has a few of them.
+# wrong. Even a function that returns only zeros has some of these properties.
 #
 # ### How hints work
 #
-# Below each report you find **hints**. Only their titles are shown. A title says what you might see, such as "I get NaN". Click the one that fits.
+# Below the report of a check cell (not below this one) you find folded **hints**. A title says what you might see, such as "I get NaN". Click the one that fits.
 #
 # - Before your first attempt you see only the first hint: where to begin.
 # - After an attempt all of them are there. If one fits the report, it comes first and is open.
@@ -424,7 +424,7 @@ from course_utils import inputs_of
 case = inputs_of("start_here.softmax", case=2)
 print(case)
 print("\nyour result:\n", softmax(**case).round(3))
-print("\nits sums over axis 0:", softmax(**case).sum(axis=0))
+print("\nits sums over the last axis:\n", softmax(**case).sum(axis=-1))
 
 # %% [markdown]
 # ## 7. Your softmax at work: temperature
@@ -496,7 +496,7 @@ print("largest difference to torch.softmax:", difference)
 # A **Transformer** is a neural network that reads a whole sequence at once: words, pieces of an image, the notes of a tune. In each
 # layer every position looks at all others, decides how much each of them matters, and mixes what it finds into its own numbers. This
 # looking is called *attention*. Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)) built a translator from nothing but attention
-# and small networks between its layers. The models that chat, translate, search and write code today are its descendants.
+# layers with small networks between them. The models that chat, translate, search and write code today are its descendants.
 #
 # You build one in this course, from the softmax that you have just written to a translator that you train yourself:
 #
@@ -504,7 +504,7 @@ print("largest difference to torch.softmax:", difference)
 # |---|---|
 # | 01 to 04 | say why attention was invented, write it yourself, with many heads and with positions, and look into a real model |
 # | 05 and 06 | put the whole Transformer together, in PyTorch and in Keras, and train it to translate |
-# | 07 to 13 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
+# | 07 to 13 | classify texts, write a language model, find names, answer questions, turn text into text, and compare models honestly on your own data |
 #
 # <details><summary>What it is used for, and in which labs</summary>
 #

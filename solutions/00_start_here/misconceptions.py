@@ -29,7 +29,7 @@ def no_axis(scores, axis=-1):
 @misconception(
     "softmax",
     "Whatever `axis` says, the last axis of your result is the one that sums to 1. Which steps run along an axis, "
-    "and what must each of them be told?",
+    "and which argument does each of them need?",
 )
 def axis_ignored(scores, axis=-1):
     """The softmax always runs over the last axis, whatever `axis` says."""
@@ -62,7 +62,7 @@ def no_max_subtraction(scores, axis=-1):
 @misconception(
     "softmax",
     "A sum or a maximum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). "
-    "NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.",
+    "NumPy can keep the axis with length 1, so that the shapes fit again: look at the `keepdims` argument.",
 )
 def no_keepdims(scores, axis=-1):
     """A sum, a maximum or the like has lost its axis, so it does not line up with the scores."""

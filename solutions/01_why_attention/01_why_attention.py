@@ -24,8 +24,8 @@
 # - read an alignment: which source word lies behind which translated word;
 # - say what attention does not know, and what it costs.
 #
-# **You need** lab 00. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, and 9 for the review quiz. A break comes before section 7.
+# **You need** lab 00 and the idea of a gradient. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, plus 9 minutes for the review quiz. A break comes before section 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -311,7 +311,7 @@ measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"]
 # %% [markdown]
 # Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step, the last column of the table: the
 # RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
-# that starts open makes it nearly flat. That is why LSTMs were worth having. Yet each word in between still costs a factor.
+# that starts open makes it flatter still. That is why LSTMs were worth having. Yet each word in between still costs a factor.
 # With larger weights the plain network's gradient explodes instead.
 #
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
@@ -422,7 +422,7 @@ class Translator(nn.Module):
 
 # %% [markdown]
 # Training shows the model the correct English words up to some place and asks for the next one. Sentences have 1 to 5 phrases. In the test,
-# the model translates sentences that it has not seen, word by word, feeding each word it writes back in. These two cells are an
+# the model translates freshly drawn sentences (training has seen all of the shortest), feeding each word it writes back in. The next two cells are an
 # ordinary training loop and an ordinary decoding loop. You write both yourself in lab 05.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -881,11 +881,11 @@ measured("why_attention.sixth",
          shown=accuracy["looking back"][5] < accuracy["looking back"][4])
 
 # %% [markdown]
-# The data, the encoder, the decoder and the steps are the same. The plain average of all states is no better than the one vector, so it is the
-# *choice* that helps. With half the practice of the patient one, the model that looks back is far better on long sentences: every French word is
-# still there when its turn comes. It is not perfect: at the longest sentences of the training some still have a mistake somewhere.
+# The data, the encoder, the decoder and the steps are the same. The plain average of all states is hardly better than the one vector, so it is the
+# *choice* that helps. With half as many steps as the model `patient`, the one that looks back is far better on long sentences: every French word is
+# still there when its turn comes. It is not perfect: of the longest sentences of the training, some still have a mistake somewhere.
 #
-# Is it luck? A training is a draw: of first weights, and of sentences. Here are three draws each, measured when this lab was written. The first has
+# Is it luck? A result depends on chance: on the first weights, and on the sentences. Here are three runs each, measured when this lab was written. The first has
 # the seed of this notebook; on another processor it may differ a little from yours:
 #
 # | sentences without a mistake | 11 words | 15 words | 19 words |
@@ -1093,7 +1093,7 @@ show_figure(
 
 # %% [markdown]
 # After itself, *station* looks most at *train*. The vectors were learned, but nobody trained this attention. It is there because the two
-# vectors point in similar directions, and they do because the two words appear in the same texts.
+# vectors point in similar directions. One reason for that is that the two words often appear in the same texts.
 #
 # What has the average done to the word? Put *station* into five sentences, and measure how close its new vector comes to words that each
 # belong to one of them (the cosine: 1 = the same direction, 0 = nothing in common):
@@ -1179,7 +1179,7 @@ find_the_control(
 # It is the *company* that gives a word its meaning here; any way of mixing it in will do. What `reweight` adds is a choice of company. It gives half
 # of its attention to the word itself. To choose better, it would have to learn what to look for: lab 02.
 #
-# Which of the encoder's 30,522 words does each *station* move to, compared with the four others?
+# Towards which of the encoder's 30,522 words does each *station* move, more than the other four do?
 
 # %% tags=["skip-grading"]
 vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
@@ -1200,7 +1200,7 @@ show_table(["sentence", "where its station moves"], rows)
 #
 # A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences, made famous by
 # [Uszkoreit (2017)](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/), one word
-# decides who *it* is, the animal or the street. Here is what *it* looks at, first with `reweight`, and then how near *it* is to both
+# decides who *it* is, the animal or the street. The table gives the share of each noun with `reweight`, and then how near *it* is to both
 # nouns, layer by layer, in the encoder that the vectors come from. That one has learned its attention.
 
 # %% tags=["skip-grading"]
@@ -1227,7 +1227,7 @@ show_table(
 )
 
 # %% [markdown]
-# Without learned weights *it* treats both nouns alike, whatever the last word is. In the trained encoder *it* moves towards the animal in both
+# Without learned weights *it* gives each noun nearly the same share in both sentences. In the trained encoder *it* moves towards the animal in both
 # sentences. With *wide* it stays further from the animal and comes nearer to the street. So the layers do use the last word, but in this
 # small encoder the animal still wins.
 #
@@ -1235,9 +1235,9 @@ show_table(
 # order, so that this works? How many layers does it take at least?
 
 # %% [markdown]
-# ### What it does not know (optional)
+# ### What attention without weights does not know (optional)
 #
-# With no weights, nothing is hidden. So you can say in advance what matters to it and what does not.
+# With no weights, nothing is hidden. So you can say in advance what matters to `reweight` and what does not.
 
 # %% tags=["skip-grading"]
 predict("why_attention.order")
@@ -1324,7 +1324,7 @@ sentence_explorer(look, [("The river bank was muddy", "bank"),
 # - **Attention** lets the query decide.
 #
 # Here they are side by side on the same sentence. The texts for IDF are the five sentences above; a word that occurs twice here has two
-# bars, which is its TF. For max pooling, a bar is the share of the 384 features that a word wins (if two words are equal, the first wins).
+# bars; together they are its TF. For max pooling, a bar is the share of the 384 features that a word wins (if two words are equal, the first wins).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import weights_in_panels
@@ -1422,7 +1422,7 @@ for word in ("matrix", "node", "file", "tokens", "true"):
 show_table(["word", "the five nearest of 599"], rows)
 
 # %% [markdown]
-# Is that good, or did we choose five nice words? Here is a test that nobody chose by eye. Take all words that also occur with an *s* at the end: *node* and
+# Is that good, or did we choose five nice words? Here is a test with nothing chosen by eye. Take all words that also occur with an *s* at the end: *node* and
 # *nodes*, *return* and *returns*. How often is one of the two among the five nearest words of the other? The vectors do not know how a word is
 # spelled. By chance it would be 5 of 599, which is 0.8 %.
 
@@ -1467,8 +1467,8 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 
 # %% [markdown]
 # Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of
-# that is the logarithm: log(1 + count) alone does nearly as well with whole rows. 64 numbers do about as well as whole rows, a few words of 134 more
-# or less; and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
+# that is the logarithm: log(1 + count) alone does nearly as well with whole rows. 64 numbers do nearly as well as whole rows (a few of the 134 partners
+# fewer); and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
 # Two methods made word vectors famous, and both start from the same meetings of words. **GloVe** ([Pennington et al.
 # 2014](https://aclanthology.org/D14-1162/)) counts them in up to 42 billion words, and looks for vectors whose products give the logarithms of the
@@ -1548,7 +1548,7 @@ show_table(["three trainings", "partner among the five nearest", "products and P
 # points. That does not show that counting is better: with settings chosen as carefully for both, neither is ahead ([Levy, Goldberg & Dagan
 # 2015](https://aclanthology.org/Q15-1016/)).
 #
-# The last column is for a theorem. With vectors that are long enough, the products end at the PMI minus the logarithm of 5, the number of drawn words ([Levy & Goldberg
+# The last column is about a theorem. With vectors that are long enough, the products end at the PMI minus log 5, where 5 counts the drawn words ([Levy & Goldberg
 # 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). So word2vec factors the table that it never writes.
 # After this short training the products are only on the way there: their correlation with the PMI is about 0.5. Before training it is 0, and on the shuffled text below 0.
 #
@@ -1558,7 +1558,7 @@ show_table(["three trainings", "partner among the five nearest", "products and P
 # ## 7. Third problem: waiting, and what it costs not to
 #
 # **A good place for a break.** The first part, *why attention*, is done. The second, *what it costs*, is sections 7 to 9; its core takes about ten
-# minutes. To go on another day, run the cells above first (menu Run, Run All Above Selected Cell).
+# minutes. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # A recurrent network cannot start on word 5 before it has finished word 4, however many cores you have. A **convolution**
 # can: it computes each position from the inputs around it, all positions at the same time. Take a kernel of width 3 that looks at a
@@ -1897,7 +1897,7 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 # | problem of the recurrent encoder-decoder | what you measured | how convolutions handle it | how attention handles it |
 # |---|---|---|---|
 # | one word after the other | n steps, each of which waits for the one before (by the clock: section 8, optional) | all positions at once | all positions at once |
-# | one vector for everything | long sentences need far more practice, and a vector twice as wide does not help | nothing by themselves | looks at every state |
+# | one vector for everything | long sentences need far more practice, and a vector twice as wide helps little | nothing by themselves | looks at every state |
 # | the gradient fades over distance | straight lines downwards | a path of about n / (kernel − 1) layers, or log n if they are dilated | a path of one step |
 #
 # The Transformer's own paper gives its reasons in one table (Vaswani et al. 2017, table 1; *n* words, *d* features, kernel *k*):
@@ -1919,13 +1919,13 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 # | "Keys and values are the same." | In `reweight` and in the translator of this lab, yes. From lab 02 on they come from the same source but have separate projections. |
 # | "Attention weights explain the decision." | They show where a layer looked. Think of the rows *the* and *and*. |
 #
-# **Discuss with a neighbour,** or write two sentences. You want to sum up books of 100,000 words on a laptop. Which of this lab's ways
+# **Discuss with a neighbour,** or write two sentences. You want to summarise books of 100,000 words on a laptop. Which of this lab's ways
 # to read would you take, and what would you give up?
 #
 # ### What came after (optional)
 #
 # The Transformer kept attention, and dropped recurrence and convolution. Its price, n²·d, has kept people
-# busy ever since. Many of the answers bring something from before back.
+# busy ever since. Many of the answers bring back something older.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.recurrent import time_line

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.attention import READY_MADE
+from course_utils.cases.forms import no_floats
 from course_utils.cases.properties import normal, output_is_finite, together
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
@@ -365,11 +366,7 @@ def doubling(runs: list[Run]) -> np.ndarray:
 def _cost_or_refusal(learner: Any, inputs: Inputs) -> Any:
     """Of an unknown kind, that it is refused by a ValueError that names it; (0, 0, 0) stands for that."""
     if inputs["kind"] in KINDS:
-        found = call_function(learner, inputs)
-        for number in found if isinstance(found, (tuple, list)) else ():
-            if isinstance(number, (float, np.floating)):
-                raise TypeError(f"it returned {number!r}, a float; expected three whole numbers.")
-        return found
+        return no_floats(call_function(learner, inputs), "three whole numbers")
     try:
         answer = call_function(learner, inputs)
     except ValueError as error:

@@ -26,8 +26,8 @@
 # - build padding and causal masks;
 # - tell self-attention, causal attention and cross-attention apart.
 #
-# **You need** lab 00. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is sections 1 to 5, about 52 minutes, and 5 for the review quiz. After a break, do sections 6 and 7 before lab 05.
+# **You need** lab 00 and the idea of a gradient. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is sections 1 to 5, about 52 minutes, plus 5 minutes for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -317,7 +317,7 @@ measured("self_attention.africa",
 # its own. Only the matrices stay the same. They change in training, and training goes through the whole collection of texts many times.
 #
 # **Discuss with a neighbour,** or write two sentences. *L'Afrique* gave its largest share to *visite*. Which of the three matrices would you change to make it
-# look at *septembre* instead, and which so that it looks at the same words but takes something else from them?
+# look at *septembre* instead, and which to make it look at the same words but take something else from them?
 #
 # ## 4. All words at once
 #
@@ -417,8 +417,8 @@ temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
 # %% [markdown]
 # ### Who may look at whom: the mask
 #
-# Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says which: a boolean array, laid over
-# the scores, **True = may attend**. (Take care when you read other sources: some texts and libraries mark what is
+# Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says which. It is a boolean array that is laid over
+# the scores: **True = may attend**. (Take care when you read other sources: some texts and libraries mark what is
 # *blocked*. PyTorch's `scaled_dot_product_attention` and Keras's `attention_mask` use True = may attend, as we do; `torch.nn.MultiheadAttention` uses True =
 # blocked.)
 #
@@ -511,8 +511,8 @@ def scaled_dot_product_attention(
 # </details>
 # <details><summary>Hint 4: one case fails and I cannot see why</summary>
 #
-# Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=3)`, then call your function with `**case`
-# and print shapes along the way. (The last two cases run your code twice: for those you get a list of two, so take `case[0]`.)
+# Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=0)`, then call your function with `**case`
+# and print shapes along the way. (From case 2 on, each case runs your code several times: you get a list, so take `case[0]`.)
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_scaled_dot_product_attention", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -543,7 +543,7 @@ print("shuffled words, shuffled outputs:", moved_along)
 measured("self_attention.shuffled", shown=moved_along)
 
 # %% [markdown]
-# Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them
+# No word looks much at *l'Afrique* or *en*. Their keys are short (look at the table in section 2), so every score with them
 # is small. And note what attention does **not** know: the order of the words. Lab 04 fixes that.
 #
 # ### What are the projections for? (optional)
@@ -641,7 +641,7 @@ show_table(["512 words", "ms", "times faster"], [
 # So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
 # order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise: the name has to be
 # *looked up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. Attention returns ten numbers,
-# one for each digit. We use them as the logits. Every five steps **your** attention reads the book that is printed below,
+# one for each digit. We use them as the digits' scores before a softmax, the *logits*. Every five steps **your** attention reads the book that is printed below,
 # with the matrices of that moment, and its weights are kept. The cell that makes the books is folded; it only draws names and digits.
 
 # %% jupyter={"source_hidden": true} tags=["skip-grading"]
@@ -773,7 +773,7 @@ watch_it_learn(
 #
 # So it takes attention to look a name up. Or does it? Perhaps any network that trains on these books would have learned the same. A
 # **control** is an experiment in which the supposed cause is missing and all else is the same. Choose one of four and see its result. The
-# collapsed cell trains with other seeds, and a
+# collapsed cells train attention with other seeds, and also a
 # network without attention that sees the whole book at once.
 
 # %% jupyter={"source_hidden": true} tags=["skip-grading"]
@@ -882,7 +882,7 @@ show_table(["three seeds", "right"], [
 ])
 
 # %% [markdown]
-# The small network learns to look names up, too. After 120 steps attention is ahead, after 240 they are equal. So attention is **not** the only way.
+# The small network learns to look names up, too. It only takes 240 steps where attention takes 120. So attention is **not** the only way.
 # Both learn *one* comparison and use it at every place. The large network has a weight of its own for each name at each place. That is a likely
 # reason why it fails. But the networks also differ in size and depth, and those were not tried one by one.
 #
@@ -907,8 +907,8 @@ show_table(
 #
 # ## 6. Two masks that every Transformer needs (before lab 05)
 #
-# **A good place for a break.** From here on the lab prepares lab 05; it takes about 35 minutes. To go on another day, run the cells above first
-# (menu Run, Run All Above Selected Cell).
+# **A good place for a break.** The rest prepares you for lab 05, and takes about 35 minutes. If you go on another day, run the cell at the
+# top first, *Continue here*.
 #
 # ### Padding
 #
@@ -1066,7 +1066,7 @@ show_figure(
 # | causal self-attention | x | x | padding and causal | decoders, language models (GPT) |
 # | cross-attention | x, the decoder's words | memory, the encoder's output | memory's padding | between decoder and encoder |
 #
-# *Self* means that queries, keys and values come from the same sequence; older papers call this **intra-attention**. *Causal* is a mask.
+# *Self* means that queries, keys and values come from the same sequence; older papers call this **intra-attention**. *Causal* says which mask is used.
 # The two words answer different questions, though
 # people sometimes use them interchangeably.
 #
@@ -1252,7 +1252,7 @@ word_picker(
 # %% [markdown]
 # ## 9. A word moves (optional)
 #
-# In section 4 the matrices were made by hand. Here is a real encoder, six layers of attention with trained weights (MiniLM, [Wang et al.
+# In sections 2 to 4 the matrices were made by hand. Here is a real encoder, six layers of attention with trained weights (MiniLM, [Wang et al.
 # 2020](https://arxiv.org/abs/2002.10957); you meet it again in lab 03). *station* has one vector when it
 # stands alone. In a sentence attention moves it: towards
 # trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it, or open the list below); they fix the plane. The arrow
@@ -1348,7 +1348,7 @@ show_table(["next note right", "two notes", "one note", "plain average",
 
 # %% [markdown]
 # The plain average always guesses the most frequent note so far. Attention looks for earlier places with the same last notes, and guesses
-# what mostly came next there. Two notes say clearly more than one in two of the tunes; in *Frère Jacques* the difference is one note of 30.
+# what mostly came next there. In two of the tunes, two notes say clearly more than one; in *Frère Jacques* the difference is one note of 30.
 # In *Twinkle* most notes come twice. There one note does worse than simply repeating the last note. In a shuffled tune, attention is about as
 # good as the plain average.
 # Trained language models have heads that do the same with words:
@@ -1527,13 +1527,13 @@ print("milk, tent, stove, then:", ITEMS[advice.argmax()])
 # %% [markdown]
 # The plain average recommends the best-seller to everyone. Attention asks who had a basket like this one: *customers who bought this also bought*.
 # On average, no more than 70 % can be right, because these customers follow their hobby seven times out of ten. With 200 customers, chance
-# moves a result by about 3 points up or down, so 78 % was a lucky draw. In a real shop a network learns the vectors of the items and uses the
+# moves a result by about 3 points up or down, seldom by 8: the 78 % was a very lucky draw. In a real shop a network learns the vectors of the items and uses the
 # order in which they were taken ([Kang & McAuley 2018](https://arxiv.org/abs/1808.09781)).
 #
 # ### A voice
 #
 # A man and a woman say the same eight vowels, each in their own rhythm. Cut both recordings into pieces of 25 milliseconds. Which of the man's
-# eight vowels belongs to a piece of the woman's? The query is a piece of hers: how strong its low and high tones are. The keys are the same of his
+# eight vowels belongs to a piece of the woman's? The query is a piece of hers: how strong its low and high tones are. The keys say the same about his
 # pieces. The voices are made up from [measured vowels](https://doi.org/10.1121/1.1906875) (Peterson and Barney 1952), and a little noise.
 
 # %% tags=["skip-grading"]
@@ -1593,8 +1593,8 @@ show_table(["vowel found", "by sound", "by place", "by both", "plain average",
             "by both, answers shuffled"], rows)
 
 # %% [markdown]
-# Sound alone confuses vowels that are alike, and cannot tell the first *a* of a word from the second. Place alone goes wrong when one of the
-# two speaks more slowly. Put both into the vectors, and attention uses both. The first recognisers with attention needed the same: [Chorowski et al.
+# Sound alone confuses vowels that are alike, and cannot tell the first *a* of a word from the second. Place alone goes wrong where the rhythms
+# of the two differ. Put both into the vectors, and attention uses both. The first recognisers with attention needed the same: [Chorowski et al.
 # (2015)](https://arxiv.org/abs/1506.07503) let their model see where it had looked before. In Whisper ([Radford et al.
 # 2022](https://arxiv.org/abs/2212.04356)), the encoder of a Transformer reads such pieces of sound, with positions added (lab 04), and its decoder writes the text.
 #

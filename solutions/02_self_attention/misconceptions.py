@@ -41,7 +41,7 @@ slip("project_qkv", "single_sentence_only", "It works for one sentence only, not
 
 slip("attend_one_word", "one_word_unscaled",
      "The scores go into the softmax without being divided by the square root of d_k.",
-     "Step 4 does not reach your weights: the longer the vectors, the larger their dot products tend to be. Look up "
+     "Step 4 has no effect on your weights. The longer the vectors, the larger their dot products tend to be. Look up "
      "what the scores are divided by.",
      (" / np.sqrt(query.size)", ""))
 
@@ -383,12 +383,12 @@ slip("combine_masks", "masks_added", "The masks are added as numbers.",
 slip("combine_masks", "python_and",
      "An array stands where Python wants a single True or False, as with `and` or `if`.",
      "Python's `and`, `or`, `not` and `if` want one True or False, and an array has many. NumPy has an operator "
-     "that combines two boolean arrays entry by entry; and whether a mask is missing, `is None` tells.",
+     "that combines two boolean arrays entry by entry; and `is None` tells you whether a mask is missing.",
      ("first & second", "first and second"))
 
 slip("combine_masks", "combined_but_not_returned", "Where there are two masks, nothing is returned.",
-     "Your function combines the two masks, and then keeps the result to itself: what it does not hand back is lost, and None comes out. But "
-     "None means that everything is allowed. Does each way through the function end by handing the mask back?",
+     "Your function combines the two masks but does not hand the result back, so the caller gets None. But "
+     "None means that everything is allowed. Does every path through the function end by handing a mask back?",
      ("return first & second", "first & second"))
 
 slip("combine_masks", "none_not_handled", "A mask that is None is not handled.",

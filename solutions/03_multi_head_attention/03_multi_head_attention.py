@@ -45,7 +45,7 @@
 #
 # **Time:** about 125 minutes for you, in three sittings; the computer needs {measured_seconds} seconds for the notebook.
 #
-# **The core path** is sections 1 to 4, about 53 minutes, and 8 for the review quiz.
+# **The core path** is sections 1 to 4, about 53 minutes, plus 8 minutes for the review quiz.
 #
 # The next cell gives you your own attention and softmax, from labs 02 and 00, if they pass their checks, else ours. It says which.
 
@@ -69,7 +69,7 @@ from course_utils.plots.whole import show_transformer
 show_transformer("multi_head_attention")
 
 # %% [markdown]
-# This is where you are going: 72 heads on real text. A row is a word that looks, a column one that is looked at. Click on some.
+# This is where you are going: 72 heads on real text. Each row is a word that looks, each column a word that is looked at. Click on some of the pictures.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import read
@@ -593,7 +593,7 @@ from course_utils import check
 check("multi_head_attention.multi_head_attention")
 
 # %% [markdown]
-# "The heads are a loop": they are *equivalent* to one, but nobody runs it. And a single head is just the attention of lab 02 followed by $W^O$. Here
+# The heads are *equivalent* to a loop, but nobody computes them in one. And a single head is just the attention of lab 02 followed by $W^O$. Here
 # are both claims, measured:
 
 # %%
@@ -653,7 +653,7 @@ measured("multi_head_attention.faster",
 # %% [markdown]
 # With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one
 # after the other either way, and a few processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large
-# products: that is what Transformers are trained on.
+# products. That is why Transformers are trained on GPUs.
 #
 # **A good place to stop.** This is the end of the core path. The second sitting is sections 5 and 6: the module for lab 05, and what heads cost.
 #
@@ -674,7 +674,7 @@ measured("multi_head_attention.faster",
 # `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not return the weights, and you need them. So compute
 # scores and softmax yourself; you may use PyTorch's `softmax`, `masked_fill` and `where`.
 #
-# **Which axes may a mask have?** In this lab, the module and the functions above: (q_len, k_len), or (batch, q_len, k_len), with 1 where it is the same for all.
+# **Which axes may a mask have?** The module and the functions above take (q_len, k_len) or (batch, q_len, k_len), with 1 where it is the same for all.
 # There is *never* an axis for the heads: you add it. Elsewhere it is different, so always read the docstring. Lab 05's layers get masks that have the axis
 # already, (batch, 1, q_len, k_len), and PyTorch's own layer takes True for *blocked*.
 
@@ -736,7 +736,7 @@ class MultiHeadAttention(nn.Module):
         ### BEGIN SOLUTION
         scores = q @ k.transpose(-1, -2) / self.d_k**0.5
         ### END SOLUTION
-        # 3. Block what it does not allow. It has no axis for the heads yet.
+        # 3. Block what the mask does not allow. It has no axis for the heads yet.
         if mask is not None:
             ### BEGIN SOLUTION
             mask = mask[..., None, :, :]
@@ -1057,7 +1057,7 @@ show_table(["heads", "linear reader", "reader with a hidden layer",
            "Both digits right in noisy books, three trainings each")
 
 # %% [markdown]
-# Now the readers cannot make up for it. But perhaps a better one could? Ask the best reader that there can be. It need not learn: it knows the weights and the
+# Now the readers cannot make up for the second head. But perhaps a better one could? Ask the best one possible. It need not learn: it knows the weights and the
 # noise, tries all 100 pairs of digits, and takes the pair that fits what the heads pass on best. For the one head, try every way to lean.
 
 # %% tags=["skip-grading"]
@@ -1280,14 +1280,14 @@ show_table(
 
 # %% [markdown]
 # Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does; other heads of the same
-# layers look all over the sentence. In layer 6 no head looks near: the distances are those of an even look. Sentences of a dozen words cannot show much of
+# layers look all over the sentence. In layer 6 no head looks near: the distances are about those of equal shares. Sentences of a dozen words cannot show much of
 # the long range, so try long ones below.
 #
 # Do heads specialise by kind of knowledge as well: sounds, word forms, grammar, meaning? In part. Voita et al. (2019, [*Analyzing multi-head
-# self-attention*](https://arxiv.org/abs/1905.09418)) could remove most heads of a translator; those that it needed looked at neighbours, along grammar, or at rare
+# self-attention*](https://arxiv.org/abs/1905.09418)) could remove most heads of a translator; those that it needed looked at neighbours, grammatical links or rare
 # words. Tenney et al. (2019, [*BERT rediscovers the classical NLP pipeline*](https://arxiv.org/abs/1905.05950)) found parts of speech in
 # lower layers than grammar, and grammar in lower ones
-# than meaning. That is an order of layers, not a label for each head. Sounds you cannot find here: this encoder has only read.
+# than meaning. That is an order of layers, not a label for each head. You cannot find sounds here: this encoder has only ever read text.
 #
 # ### The head browser
 #
@@ -1437,7 +1437,7 @@ measured("multi_head_attention.broken",
 # Surprised? **Every** version finds the partners, even the one without any attention at all. The pairs differ in topic, and the words alone give a
 # topic away: *doctor* is like *physician* before any word has looked at another. A test that a bag of words passes says nothing about attention.
 #
-# The senses do. Is *runs* about a firm or about a mile? Only the words around it know, and attention is the only place in the encoder where
+# The test of the senses does. Is *runs* about a firm or about a mile? Only the words around it know, and attention is the only place in the encoder where
 # words meet. With the softmax over the queries, or without attention, the encoder might as well toss a coin. Look at the tables, too: off the
 # diagonal they get bright. Sentences that have nothing to do with each other become alike.
 #
@@ -1446,7 +1446,7 @@ measured("multi_head_attention.broken",
 # even one with a clear job. Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) measured the same in a translator and in BERT: taken away one at a time, most
 # heads change next to nothing.
 #
-# There are only 40 words, and chance alone can make a difference of three. The margin is the steadier number.
+# There are only 40 words, and chance alone can make a difference of three words. The margin is the steadier number.
 #
 # **Discuss with a neighbour,** or write two sentences. Your colleague has written attention with an error, swapped it into a pretrained
 # encoder, and reports: "All 24 partners found, so it works." What do you answer? Which test would you ask for?
@@ -1539,12 +1539,12 @@ measured("multi_head_attention.copying",
 looks = said["2"][0][1]  # of the first of the three with two layers
 
 # %% [markdown]
-# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, to about 60 %: to
+# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, but only to about 60 %. To
 # find *what came after*, it would have to look for a place whose **previous** letter is the current one,
 # and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky
 # 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the
 # previous letter, and how
-# much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
+# much at the letters that came after earlier occurrences of the current one. The encoder of section 8 gets the same test, with random words said twice:
 
 # %% tags=["skip-grading"]
 # (500, 23): where the letters repeat
@@ -1581,7 +1581,7 @@ show_table(["head", *asked], rows,
 # %% [markdown]
 # See the two jobs in one sequence, in which six letters come again and again. Each row is a letter that asks, each column one that it may look at. The head that
 # looks at the letter before has a stripe beside the diagonal. An induction head has one
-# five places back: six places back stood the same letter, and this is what came **after** it.
+# five places back: the same letter stood six places back, so the one after it stands five places back.
 
 # %% tags=["skip-grading"]
 def of_best(weights: torch.Tensor, wanted: torch.Tensor) -> np.ndarray:
@@ -1612,8 +1612,8 @@ show_figure(
 # MiniLM has the cleanest previous-token head that you could wish for, but no induction head. It never had to say which word comes next: it was trained to
 # compare sentences and sees them whole. That is a likely reason, but one model cannot prove it: it differs from a language model in more than its task.
 #
-# **Discuss with a neighbour,** or write two sentences. Why can a language model with induction heads spell a name right that it has never
-# seen in training, if it was in the text before?
+# **Discuss with a neighbour,** or write two sentences. Why can a language model with induction heads correctly spell a name that it has never
+# seen in training, if the name occurred earlier in the text?
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

@@ -44,7 +44,7 @@
 #
 # **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
 #
-# **The core path** is sections 1, 2, 5, 6 and 8, about 55 minutes, and 8 for the review quiz. The rest is *optional*: a second sitting.
+# **The core path** is sections 1, 2, 5, 6 and 8, about 55 minutes, plus 8 minutes for the review quiz. The rest is *optional*: a second sitting.
 #
 # The next cell gives you your own attention from lab 02 if it passes its check, else ours. It says which.
 
@@ -145,12 +145,12 @@ show_table(["the encoder", "cosine similarity", "largest difference"], rows)
 measured("positional_encoding.no_table", shown=rows[0][1] < rows[1][1] == "1.0000")
 
 # %% [markdown]
-# Without positions the two sentences are identical, up to the rounding of float32. Everything that a trained six-layer model knows about
+# Without positions the two vectors are identical, up to the rounding of float32. Everything that a trained six-layer model knows about
 # order comes in through that one table. (Even with it, the two are very similar: 0.97. Section 8 trains a small network for order alone. It
 # tells such twins apart.)
 #
 # **Discuss with a neighbour,** or write two sentences. For which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
-# translation, of *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
+# translation, of the word *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
 #
 # A note for later: all this is about attention in which every word sees every other. With a **causal** mask it is different, as section 8 shows.
 
@@ -171,7 +171,7 @@ for pos in range(9):
 
 # %% [markdown]
 # Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth.
-# Each column changes at its own pace, and the paces grow **geometrically**: 1, 2, 4, 8. So few columns tell many positions apart: ten columns
+# Each column changes at its own pace, and the paces grow **geometrically**: 1, 2, 4, 8. So a few columns can tell many positions apart: ten columns
 # are enough for 1024. The decimal system does the same with 1, 10, 100.
 #
 # Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, only one. We want neighbours to be alike. So replace
@@ -269,7 +269,7 @@ print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
 # Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**, as in the paper's equations; some
 # libraries (tensor2tensor, Marian) put all sines first and then all cosines, which is the same up to the order of the features.
 #
-# Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The first two lines, which are given, make sure of that.
+# Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The `if` at the beginning, which is given, makes sure of that.
 
 # %% nbgrader={"grade": false, "grade_id": "positional_encoding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
@@ -354,7 +354,7 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 # %% [markdown]
 # ## 3. Why are the wavelengths geometric? (optional)
 #
-# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by
+# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions. This is its **wavelength**. From one pair to the next it grows by
 # the same factor. Here are yours, for $d_{model} = 512$ as in the paper:
 
 # %% tags=["skip-grading"]
@@ -377,7 +377,7 @@ show_figure(
 # %% [markdown]
 # (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
 #
-# What is this good for? Measure it. Take 32 pairs and 1000 positions, and ask three questions about every choice of 32 frequencies:
+# What is this good for? Measure it. Take 32 pairs and 1000 positions, and ask three questions about several choices of 32 frequencies:
 #
 # - How far apart are **neighbours**? If they are nearly equal, *dog bites* looks like *bites dog*.
 # - How far apart are the **two positions that are hardest to tell apart**? If they coincide, nothing can tell these two places apart.
@@ -385,7 +385,7 @@ show_figure(
 #   distances and computes the correlation of the ranks. It is 1 if the two orders agree, and near 0 if they are unrelated.
 #
 # The geometric choice has four simple rivals and a strong one, **chance**: two kinds of random frequencies, 200 draws of each. (All encodings
-# lie on a sphere of radius 1. The distance between two of them depends only on how many steps apart they are; section 4 says why.)
+# are scaled to length 1 here. The distance between two of them depends only on how many steps apart they are; section 4 says why.)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import distance_over_steps
@@ -440,7 +440,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Frequencies drawn at random tell positions apart **better** than the geometric choice. They fail in the last column. The flat curve shows
+# *Random frequencies* (next to last row) tell positions apart **better** than the geometric choice. They fail in the last column. The flat curve shows
 # why: one step and five hundred steps are about equally far. Slow waves alone have a perfect order, but hardly tell neighbours apart.
 #
 # The geometric choice has something of everything. It has equally many waves for ones, tens and hundreds of positions, and its curve climbs
@@ -692,7 +692,7 @@ for sentence in (old_news, news):
 # Adding looks risky. Can word and position still be told apart afterwards? You could put the two side by side instead. But the first layer
 # multiplies its input by a matrix. Side by side, word and position are multiplied by different rows of it:
 #
-# $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 ,$$
+# $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 .$$
 #
 # If they are added, both are multiplied by the same rows:
 #
@@ -947,7 +947,7 @@ measured("positional_encoding.wrong_rows",
 # $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
 #
 # You know the reason from exercise 3: turns compose, and the transpose turns back. What is left is the words and the distance between them.
-# Values are not turned. Llama, Mistral, Qwen and Gemma do this. Here it is by hand in two dimensions. Query and key both point along the
+# Values are not turned. Llama, Mistral, Qwen and Gemma use such *rotary embeddings*. Here it is by hand in two dimensions. Query and key both point along the
 # first axis, and each is turned by one radian per position.
 
 # %%
@@ -1167,7 +1167,7 @@ class OrderClassifier(nn.Module):
         return self.read(x + self.mix(seen)).mean(dim=1)[:, 0]
 
     def placed(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Queries or keys, (batch, length, d_model), told where they are: not here."""
+        """Queries or keys, (batch, length, d_model), with positions; none here."""
         return vectors
 
 # %% [markdown]
@@ -1238,7 +1238,7 @@ show_table(
 # ### Find the missing control
 #
 # The claim: without positions 50 %, with the sinusoids nearly 100 %, so it is the *waves* that show the network the order. Somebody objects: "Perhaps any
-# rows would do, as long as each position has its own." Three of the four controls train a network, so this cell takes a while.
+# rows would do, as long as each position has its own." All four run at once, and three of them train networks, so the second cell takes a while.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.controls import find_the_control
@@ -1399,7 +1399,7 @@ quiz("positional_encoding")
 #
 # - **Nothing but the distance.** Shaw et al. ([2018](https://arxiv.org/abs/1803.02155)) and T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) add a learned number for each distance to the
 #   scores; ALiBi ([Press et al. 2022](https://arxiv.org/abs/2108.12409)) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
-#   makes no difference between left and right. What does that do to "a before b"?
+#   does not distinguish left from right. What does that do to "a before b"?
 # - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again.
 #   Which half does this task need?
 # - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it better at

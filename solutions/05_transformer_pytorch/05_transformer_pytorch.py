@@ -51,7 +51,7 @@
 #
 # **Time:** about 150 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
 #
-# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, and 7 for the review quiz. Take it in two sittings: *build*
+# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, plus 7 minutes for the review quiz. Take it in two sittings: *build*
 # (sections 1 to 6, about 60 minutes), then *train and use* (7, 8 and 10, about 44).
 #
 # The next cell gives you your own multi-head attention from lab 03 and your own positions from lab 04 if they pass their checks, else ours. It says which.
@@ -268,7 +268,7 @@ check("transformer_pytorch.FeedForward")
 #
 # ### Add & norm
 #
-# Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used alone. Its output is *added* to
+# Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used alone. The output of each is *added* to
 # what went in (a **residual connection**, [He et al. 2016](https://arxiv.org/abs/1512.03385)), and the sum is normalised:
 #
 # $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
@@ -392,7 +392,7 @@ find_the_control(
 # \text{pre-norm: } x &\leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))
 # \end{aligned}$$
 #
-# You write both, with a switch. Section 9 compares them.
+# In the next exercise you write both, with the switch `norm_first`. Section 9 compares them.
 #
 # ### Exercise 3: `EncoderLayer`
 
@@ -469,7 +469,7 @@ check("transformer_pytorch.EncoderLayer")
 # ### Exercise 4: `Encoder`
 #
 # The encoder goes from ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the
-# paper, which gives no reason: it brings the embeddings to the size of the positions); add the positions; apply dropout to the sum (section 5.4); then go through
+# paper, which gives no reason; probably it makes them as large as the positions); add the positions; apply dropout to the sum (section 5.4); then go through
 # the layers, one after the other.
 #
 # Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the
@@ -543,7 +543,7 @@ from course_utils import check
 check("transformer_pytorch.Encoder")
 
 # %% [markdown]
-# Try it with two sentences of different lengths in one batch. Without a mask the real words look at the padding, and *Je parle* means
+# Try it with one short sentence, alone and padded. Without a mask its real words look at the padding, and the sentence means
 # something else as soon as there is a longer sentence in the batch. With the mask it is the same sentence, alone or in company.
 
 # %%
@@ -663,7 +663,7 @@ check("transformer_pytorch.DecoderLayer")
 # %% [markdown]
 # ### Exercise 6: `Decoder`
 #
-# The decoder is like the encoder, but every layer gets the memory, and it keeps each layer's cross-attention weights. At the end of the lab
+# The decoder is like the encoder, but every layer gets the memory, and the decoder keeps each layer's cross-attention weights. At the end of the lab
 # you will look at them.
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1042,7 +1042,7 @@ check("transformer_pytorch.shift_right")
 # nor in the number it is divided by.
 #
 # Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last printed line explains why the
-# loss in this lab never comes near 0: even a perfect model keeps the doubt that it was told to have. (With the 316 words of this lab's
+# loss in this lab never comes near 0: even a perfect model keeps the doubt that the labels ask for. (With the 316 words of this lab's
 # English, it cannot get below 0.90.)
 
 # %% tags=["skip-grading"]
@@ -1173,7 +1173,7 @@ show_figure(
 # %% [markdown]
 # ### Exercise 12: `train_step`
 #
-# Now everything comes together: forward, loss, gradients, update. Any model will do that is called with the same arguments as your Transformer.
+# Now everything comes together: forward, loss, gradients, update. Any model that is called with the same arguments as your Transformer will do.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -1390,7 +1390,7 @@ def train(
     return fit(step, endless_batches(), name=name, **look, **budget)
 
 # %% [markdown]
-# First before training, then after. Here is the untrained model, with a real batch and with Jane's sentence:
+# Look at the model before training, then after it. Here is the untrained model, with a real batch and with Jane's sentence:
 
 # %% tags=["skip-grading"]
 predict("transformer_pytorch.untrained")
@@ -1423,7 +1423,7 @@ print("after: ", translate_all(model, [splits.test[0].source])[0])
 # Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** ([Papineni et al.
 # 2002](https://doi.org/10.3115/1073083.1073135))
 # is what machine translation usually reports: it counts how many groups of one to four words a translation has in common with the
-# reference, from 0 to 100.
+# reference, and gives a number from 0 to 100.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.training import learning_curves
@@ -1735,7 +1735,7 @@ if RUN_TRAINING:
 # %% [markdown]
 # With the long warm-up both learn about equally well. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
 # Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead in the
-# wrong direction; in pre-norm they are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
+# wrong direction; in pre-norm these gradients are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
 # pre-norm: they are more forgiving. (They are not better in the end: where post-norm can be trained, it is often a little ahead; [Liu et al.
 # 2020](https://arxiv.org/abs/2004.08249).)
 #
@@ -1778,8 +1778,8 @@ show_figure(
 # `alignment_heads(alignment, layer=0)`, too.
 #
 # A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's output, and
-# there every French position has already been mixed with the others, for both layers of the decoder: the column *Afrique* is where the word stood, not all
-# that it says.
+# there every French position has already been mixed with the others: the column *Afrique* marks where the word stood, but the vector there says more than
+# that one word.
 #
 # Now it is your turn. Type French, using words that the model knows; try an adjective, a negation, a question, a different word order.
 # Where does it break?
@@ -1832,7 +1832,7 @@ except WeightsMismatch as error:
 # ## 11. Break it (optional)
 #
 # A translator that works does not show what its parts are for. So take yours, remove one piece at a time, and look at two things: the loss,
-# and the translations. First as it is, without the piece. Then after some more steps of training without it, because training makes up for
+# and the translations. First right after the piece is removed. Then after some more steps of training without it, because training makes up for
 # what it can.
 #
 # | what is missing | how |
@@ -1946,17 +1946,17 @@ if RUN_TRAINING and rows:
     measured("transformer_pytorch.broken", shown=worst[0] == "the shift")
 
 # %% [markdown]
-# - **The shift** does most harm. In training the loss falls fast without it: copying the word in front of you is easy. But when the model
+# - Losing **the shift** does most harm. In training the loss falls fast without it: copying the word in front of you is easy. But when the model
 #   translates, there is nothing to copy, and it repeats itself.
-# - **The causal mask** hides something subtler. At once the loss is worse, because the future is new to the decoder; then it falls as the
+# - Losing **the causal mask** shows something subtler. At once the loss is worse, because the future is new to the decoder; then it falls as the
 #   decoder learns to use it. The translations stay right: when the model writes, there is no future to look at, and it had learned to
 #   translate before. A model that *never* had the mask does not learn to translate: it only has to read the next word off its input.
-# - **The padding mask** costs a few sentences, but only in company: those that share a batch with longer ones. Such a mistake stays hidden
-#   as long as you test with one sentence at a time. Training learns to ignore the padding.
+# - Losing **the padding mask** costs a few sentences, but only in company: those that share a batch with longer ones. Such a mistake stays hidden
+#   as long as you test with one sentence at a time. With more training, the model learns to ignore the padding.
 # - **The right padding mask**: the loss hardly shows that it is wrong, but most translations are, and the extra steps do not fix them. In training
 #   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at first:
 #   then the decoder may look at a single French word, and at one more with each word that it has written.
-# - **The positions** cost less than you might think. The words of this grammar are nearly always in the same order, and a bag of words is often
+# - Losing **the positions** costs less than you might think. The words of this grammar are nearly always in the same order, and a bag of words is often
 #   enough to guess it. In real text it would not be.
 #
 # To see the causal mask at its worst, begin with random weights. Set `FROM_SCRATCH = True`: two models are trained for 400 steps each, one with
@@ -2202,7 +2202,7 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # code for any length), and it needs a C++ compiler on the machine.
 #
 # Measured once on two CPU cores that did nothing else, with batches of 64 sentences: the first call of one encoder layer took 18 seconds, part of
-# them to start the compiler. The first call of the whole model took 8 more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
+# them to start the compiler. The first call of the whole model took 8 s more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
 # alone, the model's 8 seconds are paid back after about 1,800 batches. Forward and backward together cost another 16 seconds at first, and then took
 # 37.8 ms instead of 35.4: for training, compiling never paid on that machine. On a GPU it often does. Set `TRY_COMPILE = True` to measure it on
 # yours, which takes about a minute. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
@@ -2210,8 +2210,8 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 
 # %% tags=["skip-grading"]
 def costs(name: str, module: nn.Module, work) -> list[str]:
-    """What the first time of some work costs with the compiled module, and what each
-    later one brings."""
+    """Times some work with a module and with its compiled form: the first call, later
+    ones, and after how many it pays."""
     compiled = torch.compile(module)
     began = time.perf_counter()
     found = work(compiled)

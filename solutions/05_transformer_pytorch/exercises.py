@@ -65,6 +65,7 @@ from course_utils.cases.translation import (
     target_mask,
     trained,
     with_a_word_of_zeros,
+    with_longer_tables,
     without_options,
 )
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
@@ -882,13 +883,6 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
-def _longer_tables(rng: np.random.Generator) -> Inputs:
-    """Both tables end with columns of nothing but padding."""
-    inputs = _transformer_inputs(padded=True)(rng)
-    tables = {name: np.pad(inputs[name], ((0, 0), (0, 2))) for name in ("source_ids", "target_ids")}
-    return {**inputs, **tables}
-
-
 def _other_source_before(rng: np.random.Generator) -> Inputs:
     """The same module has just read a source of the same shape, and of other words."""
     inputs = _transformer_inputs(padded=True)(rng)
@@ -917,7 +911,11 @@ transformer = Exercise(
         ),
         Case(
             "post-norm, padded source and target; then after a call with another source; then with longer tables",
-            together(_transformer_inputs(padded=True), _other_source_before, _longer_tables),
+            together(
+                _transformer_inputs(padded=True),
+                _other_source_before,
+                with_longer_tables(_transformer_inputs(padded=True)),
+            ),
         ),
         Case(
             "pre-norm, padded source and target, layernorm_eps=0.2",

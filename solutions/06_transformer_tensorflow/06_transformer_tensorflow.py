@@ -50,7 +50,7 @@
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
 #
-# **The core path** is all exercises with the sections around them, about 116 minutes, and 5 for the review quiz. Take it in three sittings: the two
+# **The core path** is all exercises with the sections around them, about 116 minutes, plus 5 minutes for the review quiz. Take it in three sittings: the two
 # halves (sections 1 to 4, about 53 minutes), the whole model and how it learns (5 to 7, about 49), training and the twin (8 to 10, about 14). What has
 # *(optional)* in its heading can wait: a layer with variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
 #
@@ -196,7 +196,7 @@ def create_padding_mask(token_ids, pad_id=0):
 
 
 def create_look_ahead_mask(token_ids):
-    """(batch, len) ids -> (batch, 1, len, len): True where a key is not too late.
+    """(batch, len) ids -> (batch, 1, len, len): True where a key may be seen.
 
     That is, where the key (column) is not later than the query (row).
     """
@@ -1051,7 +1051,7 @@ for made in (0, 99, 199, 399, 1199):  # updates made so far
     optimizer.iterations.assign(made), again.iterations.assign(made)
     rates = [float(one.learning_rate) for one in (optimizer, again)]
     rows.append([str(made), *[f"{rate:.6f}" for rate in rates]])
-show_table(["updates made", "learning rate", "after the way back"], rows)
+show_table(["updates made", "learning rate", "after restoring"], rows)
 
 # %% [markdown]
 # ### Exercise 10: `train_step`
@@ -1137,7 +1137,7 @@ for length in (3, 4, 5):
     print(f"length {length}: {int(count_words(tf.ones((2, length), tf.int32)))} words")
 
 # %% [markdown]
-# Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
+# Without the signature the function would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
 # `print` of values, no list that grows.
 #
 # **`fit`** is the usual way in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. Keras's own version calls
@@ -1330,7 +1330,7 @@ check("transformer_tensorflow.greedy_decode")
 # %% [markdown]
 # ### Given: beam search (optional)
 #
-# You wrote beam search in lab 05 with lists of hypotheses. Here are the same rules with arrays, one row for each hypothesis: the model sees the whole beam as one
+# Exercise 14 of lab 05 (optional) has lists of hypotheses. Here are the same rules with arrays, one row for each hypothesis: the model sees the whole beam as one
 # batch. A hypothesis that has ended can only be continued by EOS, and this changes neither its score nor its length. A test of the course
 # makes sure that both frameworks find the same words with the same scores. Section 9 uses this beam search on your trained model.
 
@@ -1503,12 +1503,12 @@ predict("transformer_tensorflow.buckets")
 
 # %% tags=["skip-grading"]
 def as_tensors(source, labels):
-    """From the ragged tensors come sentences; from here on each is a plain tensor."""
+    """Each sentence comes out of a ragged tensor; from here on it is a plain one."""
     return source, labels
 
 
 def longer_side(source, labels):
-    """The length that decides about the bucket."""
+    """The length that decides which bucket a pair goes into."""
     return tf.maximum(tf.size(source), tf.size(labels))
 
 
@@ -1554,7 +1554,7 @@ measured("transformer_tensorflow.buckets")
 # - `ExactMatch`, our own, translates the validation sentences with your `greedy_decode` at the end of each epoch. It puts the share of
 #   translations without any mistake into the epoch's `logs`. The callbacks after it find it there.
 # - `ModelCheckpoint` saves the model whenever that share is the best so far.
-# - `EarlyStopping` ends the training if it has not improved for two epochs, and restores the best weights. It starts to watch after three
+# - `EarlyStopping` ends the training if that share has not improved for two epochs, and restores the best weights. It starts to watch after three
 #   epochs, because at first hardly any sentence is right.
 #
 # The learning rate needs no callback: the optimizer asks your `WarmupSchedule`.
@@ -1781,7 +1781,7 @@ print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 #
 # ## 11. Your own sentence (optional)
 #
-# Type a French sentence. The model knows only a small grammar, so stay close to the examples. Each row shows one word before it is written.
+# Type a French sentence. The model knows only a small grammar, so stay close to the examples. Each row stands for one word, just before it is written.
 # You see where block 2 of the last layer looks (the mean of its heads; lab 05 shows each head). On the right are the most probable words,
 # with their probabilities. Where does the model hesitate?
 
@@ -1819,7 +1819,7 @@ translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=f
 # |---|---|
 # | `Only input tensors may be passed as positional arguments` | `layer(x, True, mask)`: write `training=` and `mask=` |
 # | `This layer does not support masking`, or shapes that do not fit in the second layer | Keras attaches your `mask` to the output: `compute_mask` must return None |
-# | loss near 0 after seconds, translations are nonsense | no look-ahead mask, or labels that are not shifted: it reads the answer |
+# | loss near its lowest possible value after seconds, translations are nonsense | no look-ahead mask, or labels that are not shifted: it reads the answer |
 # | the loss gets better when sentences get more padding | padding is in the mean |
 # | the loss hardly moves from the start | a softmax before a loss that takes logits |
 # | the loss levels off well above 0, but the translations are right | label smoothing: its best value is not 0 |

@@ -34,7 +34,7 @@
 # **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 72 minutes, and 5 for the review quiz. Take it in two sittings: data and a
+# **The core path** is sections 1 to 7 with exercises 1 to 3 and 5 to 8, about 72 minutes, plus 5 minutes for the review quiz. Take it in two sittings: data and a
 # bag of words (sections 1 to 4, about 25 minutes), then the encoder (5 to 7, about 47). Whatever is marked *optional* can wait; the core never needs it.
 # Exercises 4, 9 and 10 are optional. If you are graded, ask whether they count.
 #
@@ -340,7 +340,7 @@ check("text_classification.bag_of_ngrams")
 # Chollet's book. You need not read the four collapsed cells. `bag_classifier` makes such a network. `measure` trains a model, stops when validation
 # gets no better, and prints the accuracy on validation, with the seconds that training took.
 #
-# If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`: then the larger networks get weights that come with the
+# If you do not want to wait, or if you share this computer with others, set `RUN_TRAINING = False`: then the larger networks get weights that come with the
 # course. Their seconds are those of the training that made these weights.
 
 # %% tags=["skip-grading"]
@@ -453,14 +453,14 @@ measured("text_classification.split")
 
 # %% [markdown]
 # The same sentences, the same models, practically the same number of training samples, and 0.77 against 0.58 or, with pairs, 0.74 against 0.55. The difference is **leakage**: what the random split gains from modules that the model already knows.
-# Nothing is wrong with the code of a random split, and nothing warns you. Only knowledge of where the data comes from does.
+# Nothing is wrong with the code of a random split, and nothing in it warns you. You only notice if you know where the data come from.
 #
 # (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And the bag of pairs scores no higher than
 # the bag of words. Section 7 asks whether such a difference could be luck.)
 #
 # ### Find the missing control
 #
-# The claim above: modules that the model knows are what the random split gains. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
+# The claim above: the random split scores higher because the model already knows the modules. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
 # have nothing to do with it.* Which of these four controls answers the objection? Naive Bayes, which learns in a moment, stands in for the bag.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -1042,7 +1042,7 @@ show_table(["layer", "weights"], rows)
 #
 # ## 6. Training, and when to stop
 #
-# `fit` runs the loop: batches, gradients, updates, then the loss on validation. **Callbacks** look on after each epoch: `EarlyStopping` stops when nothing has improved for a while, `ModelCheckpoint` writes the best model so far into a file.
+# `fit` runs the loop: batches, gradients, updates, then the loss on validation. **Callbacks** are called after each epoch: `EarlyStopping` stops when nothing has improved for a while, `ModelCheckpoint` writes the best model so far into a file.
 #
 # With about 5,900 sentences and more than forty times as many weights, a network soon memorises the training set. From then on its *loss* on everything else rises, while its training loss still falls. So you keep the weights of the epoch with the lowest
 # **validation** loss. (Not the test loss: if you choose by the test set, you have used it for training.)
@@ -1108,8 +1108,8 @@ def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
     Args:
         losses: the validation loss after each epoch, if nothing stopped the training;
             any numbers, at least one.
-        patience: training stops after so many epochs in a row without a loss lower than
-            all before, by however little; at least 1.
+        patience: training stops after this many epochs in a row, none with a loss below
+            all losses before it; a tiny difference is enough. At least 1.
 
     Returns:
         best: the epoch with the lowest loss among those that were trained; of equal
@@ -1171,7 +1171,8 @@ show_table(["model", "loss on validation", "accuracy"], rows)
 # %% [markdown]
 # Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right about as often. Both are true: it has become surer
 # of everything, including its mistakes. The surer the model is of a mistake, the more the loss punishes it; the accuracy does not notice. Section 8
-# measures how sure both models are. (That the loaded model has the lower loss is no surprise: its epoch was chosen by it. Nothing chose by the accuracy.)
+# measures how sure both models are. (It is no surprise that the loaded model has the lower loss:
+# its epoch was chosen by this loss. Nothing was chosen by accuracy.)
 #
 # (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32.
 # Training then needs less memory, and on modern GPUs it can be more than three times as fast, as [Keras's
@@ -1187,7 +1188,7 @@ show_table(["model", "loss on validation", "accuracy"], rows)
 # The last line needs no new training. It is your model of section 6 after all its epochs: nothing stopped it.
 #
 # **What may the test set decide?** Nothing. Validation has chosen each model's epoch, except in the last line, and it will choose between the models,
-# too. The test is opened once, at the end of this section, for the chosen model and one baseline. Its score can then be reported, because nothing was
+# too. The test is opened once, at the end of this section, for the chosen model and two baselines. Its score can then be reported, because nothing was
 # picked by it.
 
 # %% tags=["skip-grading"]
@@ -1214,8 +1215,8 @@ score_network("which library", "encoder, positions, last epoch", model, data, hi
 
 # %% [markdown]
 # On real text no network is better than the bag of words of section 3 (0.58). Each network was trained once, with one seed, so their order among
-# themselves means little. *Better, or luck?* below looks at both kinds of luck: in the texts and in the seed. This lab does not show that attention
-# instead of the LSTM, positions or more epochs make a difference here. A likely reason: which library a sentence comes from depends on *what* it is
+# themselves means little. *Better, or luck?* below looks at both kinds of luck: in the texts and in the seed. This lab does not show that it matters whether
+# you use attention or an LSTM here, add positions, or train for more epochs. A likely reason: which library a sentence comes from depends on *what* it is
 # about, and that is in its words.
 #
 # Here the rule of exercise 1 was right: take the bag. But both ratios of this lab are far below 1,500. What happens above? This table was measured once for the course, outside this lab, on a larger selection of
@@ -1252,7 +1253,8 @@ measured("text_classification.no_positions")
 # Two rivals are left for the first task, and both have read a great deal before. The encoder **MiniLM** of lab 03 stays as it is: each sentence
 # becomes the mean of its states, as in your `masked_mean`, and only a logistic regression learns from the training sentences (lab 13 does this).
 # **SmolLM2** is a language model of 135 million weights (lab 08). It learns nothing here. It reads ten training sentences, each with its library, and
-# then a new one. The answer is the library that it thinks of more than it usually does. Both were asked once, when this lab was written, and their
+# then a new one. The answer is the library whose probability rises most
+# above its mean over other training sentences. Both were asked once, when this lab was written, and their
 # answers were kept:
 
 # %% tags=["skip-grading"]
@@ -1345,7 +1347,7 @@ low, high = noise_floor(lambda truth: np.mean(truth == labels), shuffled(labels)
 print(f"answers that have nothing to do with the texts: {low:.3f} to {high:.3f}")
 
 # %% [markdown]
-# The intervals say how much the *texts* matter. The other kind of luck is the **seed**. Here are the same trainings with three seeds each. That takes
+# The intervals say how much the *texts* matter. The other kind of luck is the **seed**. Here are the same models, each trained with three seeds. That takes
 # some minutes, so it was done once for the course:
 
 # %% tags=["skip-grading"]
@@ -1362,15 +1364,16 @@ show_table(["accuracy on validation", "seed 0", "seed 1", "seed 2", "mean",
 # Read the tables slowly. They say more than the bars.
 #
 # - With whole modules drawn, the intervals of the first task are more than twice as wide. Sentences of one module succeed and fail together, so 847 of
-#   them are worth far fewer. Even so, the two splits are far apart.
+#   them tell you no more than far fewer independent ones would. Even so, the two splits are far apart.
 # - Two intervals that overlap do *not* mean that two models are equal. Those of the bag of words and of the networks overlap, but most of the intervals
 #   of the paired differences do not contain 0. When this lab was written, the LSTM, the encoder without positions and the one of the last epoch were
 #   *clearly* below the bag of words. Only the encoder with positions *could not be told apart* from it.
 # - That verdict is about these trained networks and not yet about their kind. Look at the seeds: the same model moves by two to four points from one
-#   seed to the next, about as much as the models differ. With one seed the positions seem to help, with another they seem to harm. On average the bag
+#   seed to the next, about as much as the models differ. With one seed the positions seem to help, with another they seem to do harm. On average the bag
 #   of words is ahead, by 3 to 5 points. Three seeds are few, though.
 # - On the second task the LSTM and the encoder with positions make no mistake at all, with any seed. That does not mean that they never will: their
-#   interval reaches down to 0.994. The others lie in the noise floor.
+#   interval reaches down to 0.994. (If every answer is right, so is every resample. In that case the table gives an exact interval,
+#   Clopper and Pearson 1934, instead of the bootstrap.) The others lie in the noise floor.
 #
 # ### The test, once
 #
@@ -1393,7 +1396,7 @@ for name, task in TASKS.items():
 
 # %% [markdown]
 # For *which library* the choice is the bag of words, the simplest model that reads at all. Its score on the test is close to the one on validation. For
-# *is or are* it is the encoder with positions; the LSTM had the same score and has more weights. It makes no mistake on the test either, while the bag
+# *is or are* it is the encoder with positions; the LSTM had the same score and has more weights. The encoder makes no mistake on the test either, while the bag
 # of words cannot be told apart from a program that always gives the same answer. (That program scores 0.195 on the validation part of the first task
 # and 0.099 on its test. Two draws of whole modules can be that different.)
 #
@@ -1614,10 +1617,10 @@ quiz("text_classification")
 # ## Going further
 #
 # - **Fewer samples.** Train bag and encoder on 500, 1,000, 2,000 sentences of the first task. Which one loses more?
-# - **Farther away.** Put two openings, *in summer* and *as we know*, in front of each sentence of the test. What happens to the encoder with its learned positions, and what to the LSTM?
+# - **Farther away.** Put two openings, *in summer* and *as we know*, in front of each validation sentence. What happens to the encoder with its learned positions, and what happens to the LSTM?
 # - **How far?** `unfinished` says how many words lie between subject and verb. Plot accuracy against that distance.
 # - **Right or wrong?** Add the verb, right or wrong, and let the models judge whole sentences. Now two things must be compared, and it gets much harder to learn. How many sentences does it take?
-# - **A pretrained encoder.** Lab 09 fine-tunes one. In section 7 it stayed as it was. How much is it worth to train it, too?
+# - **A pretrained encoder.** Lab 09 fine-tunes one. In section 7 it stayed as it was. How much do you gain if you train it, too?
 # - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)).
 # - Linzen et al. (2016), [*Assessing the ability of LSTMs to learn syntax-sensitive dependencies*](https://arxiv.org/abs/1611.01368); Chollet, [*Deep Learning with Python*](https://www.manning.com/books/deep-learning-with-python-second-edition), chapter 11.
 #

@@ -427,7 +427,7 @@ slip("masked_mean", "nan_on_the_way_back", "The gradients of a sentence without 
 
 # ---------------------------------------------------------------------------------- build_classifier
 
-slip("build_classifier", "probabilities_for_logits", "A softmax comes out, where logits should.",
+slip("build_classifier", "probabilities_for_logits", "The outputs are probabilities, where they should be logits.",
      "These are probabilities. The loss applies the softmax itself, and applying it twice is wrong.",
      ("keras.layers.Dense(num_classes)(x)", 'keras.layers.Dense(num_classes, activation="softmax")(x)'))
 
@@ -549,7 +549,7 @@ slip("best_epoch", "begins_with_a_number", "The lowest loss so far begins with 1
 # ---------------------------------------------------------------------------------- calibration_error
 
 slip("calibration_error", "bins_not_weighted", "The bins are not weighted.",
-     "In yours, a bin with two texts counts as much as one with twenty. Weight each distance by the share of "
+     "In your code, a bin with two texts counts as much as one with twenty. Weight each distance by the share of "
      "texts in its bin.",
      ("inside.mean() * abs(", "abs("),
      ("return float(error),", "return float(error / len(set(bin_of))),"))
@@ -574,7 +574,7 @@ slip("calibration_error", "middle_of_the_bin", "The middle of a bin is taken for
      "The confidences in a bin may lie far from its middle. Take their mean.",
      ("abs(right[inside].mean() - confidence[inside].mean())", "abs(right[inside].mean() - (number + 0.5) / bins)"))
 
-slip("calibration_error", "one_bin", "Too sure in one bin and too unsure in another cancel each other, as if there were one bin only.",
+slip("calibration_error", "one_bin", "Too much confidence in one bin and too little in another cancel each other, as if there were only one bin.",
      "If there is only one bin, too sure here and too unsure there cancel each other. That gives the size of "
      "the overconfidence, not the calibration error.",
      ("for number in range(bins):\n        inside = bin_of == number", "for number in range(1):\n        inside = bin_of >= 0"))

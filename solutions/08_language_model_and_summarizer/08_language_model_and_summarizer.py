@@ -49,10 +49,10 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, and 5 for the review quiz. It falls into two sittings: sections 1 to 5, about 50
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, plus 5 minutes for the review quiz. It falls into two sittings: sections 1 to 5, about 50
 # minutes, and 7 to 9, about 32. Whatever is marked *(optional)* can wait; the core never needs it.
 #
-# The next cell gives you your own multi-head attention from lab 03 if it passes its check, else ours. It says which.
+# The next cell gives you your own multi-head attention from lab 03 if it passes its check, and ours otherwise. It says which one you get.
 
 # %%
 import itertools
@@ -250,7 +250,7 @@ def masked_loss(
 # </details>
 # <details><summary>Hint 3: NaN or infinity</summary>
 #
-# If you take the logarithm of a softmax, it can overflow; `log_softmax` does not. And if nothing counts, you divide by a number of places that is 0.
+# If the softmax rounds a probability to 0, its logarithm is −∞; `log_softmax` avoids that. And if nothing counts, you divide by a number of places that is 0.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -345,7 +345,7 @@ check("language_model_and_summarizer.DecoderBlock")
 # %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class GPT(nn.Module):
     """A decoder-only language model with tied weights (Radford et al. 2019). Its blocks
-    have the same dropout rate, and are yours, no `nn.TransformerEncoder`. Gradients
+    are `DecoderBlock`s with this dropout rate, not `nn.TransformerEncoder`. Gradients
     reach all weights."""
 
     def __init__(
@@ -740,7 +740,7 @@ print("divided by 0.80: ", (five[:3] / five[:3].sum()).round(3))
 # %% [markdown]
 # ### Exercise 7: `sampling_probabilities`
 #
-# Use the usual order: first the temperature, then top-k, then the nucleus. The nucleus is taken from what top-k has left. Its probabilities
+# Use the usual order: first the temperature, then top-k, then the nucleus. The nucleus is taken from what top-k leaves. Its probabilities
 # must sum to 1 again before you add them up.
 
 # %% nbgrader={"grade": false, "grade_id": "sampling_probabilities", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -754,7 +754,7 @@ def sampling_probabilities(
     Args:
         logits: (..., vocabulary), no two of a row equal. Large ones must not overflow.
         temperature: above 0.
-        top_k: keep that many tokens, at most all there are. None keeps all.
+        top_k: keep that many tokens; never more than there are. None keeps all.
         top_p: keep the smallest set of likeliest tokens with a sum of at least this; a
             sum of exactly this is enough. None keeps all.
 
@@ -1089,7 +1089,7 @@ check("language_model_and_summarizer.rouge_l")
 
 # %% [markdown]
 # A summariser needs a baseline, too: the beginning of the article, cut to **the length of the summary**. (A longer beginning would get a
-# higher recall only for its length.)
+# higher recall just because it is longer.)
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import accuracy, interval
@@ -1123,7 +1123,7 @@ show_table(["headline", "ROUGE-L", "95 % interval, from 0 to 1"], rows)
 # **A good place for a break.** You have trained a decoder and let it write. In the second sitting, your code runs a model that others have
 # trained. If you go on another day, run the cell at the top first, *Continue here*.
 #
-# The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other three, and the cache that makes writing fast.
+# The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other three replaced parts, and the cache that makes writing fast.
 #
 # ### Exercise 10: `rms_norm`
 #
@@ -1188,8 +1188,8 @@ def swiglu(
         w_down: (features, hidden).
 
     Returns:
-        (..., features). Gradients reach x and all weights; large products leave
-        them finite, too.
+        (..., features). Gradients reach x and all weights, and they stay
+        finite for large products, too.
     """
     ### BEGIN SOLUTION
     gate = x @ w_gate.T
@@ -1521,10 +1521,10 @@ if real:
 
 # %% [markdown]
 # Without the cache a token takes longer and longer, because the model reads the whole text again. With it, the time hardly depends on the
-# place (attention still looks at all earlier tokens). The cache needs memory: 2 × 30 layers × 3 heads × 64 numbers of 4 bytes for each token,
+# length of the text (attention still looks at all earlier tokens). The cache needs memory: 2 × 30 layers × 3 heads × 64 numbers of 4 bytes for each token,
 # 46 kB. With 9 key heads instead of 3, it would be three times as much.
 #
-# And the text? It took the likeliest token every time. Now draw instead, with three settings:
+# And the text? It took the likeliest token every time: does it repeat itself? Now draw instead, with three settings:
 
 # %% tags=["skip-grading"]
 if real:
@@ -1555,7 +1555,7 @@ if real:
 # %% [markdown]
 # ### Where does a head look? (optional)
 #
-# Which earlier tokens does each token look at? This is your own attention. If the values are unit vectors, its output is the weights.
+# Which earlier tokens does each token look at? This is your own attention. If the values are the rows of an identity matrix, its output is the weights.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from types import SimpleNamespace
@@ -1589,7 +1589,7 @@ if real:
         layer=18, head=6)
 
 # %% [markdown]
-# Look at the second *the*: most of its attention goes to *book*, the token that came *after* *the* the first time. The second *John* puts
+# Look at the second *the*: most of its attention goes to *book*, the token that followed the first *the*. The second *John* puts
 # about a third of its attention on *because*, for the same reason. Such a head can help to copy: *book* followed *the* before, so it may
 # follow again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**.
 #
@@ -1711,7 +1711,7 @@ if real:
     measured("language_model_and_summarizer.beginning")
 
 # %% [markdown]
-# Is the model better than the beginning? The difference is about a point, on ten texts. That is too little to tell it from luck. Read what it
+# Is the model better than the beginning? The difference is about a point, on ten texts. That is too small a difference to tell from luck. Read what it
 # writes. Often it copies the first sentence, or it takes something from the middle and gets it slightly wrong. Beginnings are a strong
 # baseline on real text. In See et al. ([2017](https://arxiv.org/abs/1704.04368)), the first three sentences of a news article had a higher
 # ROUGE than the authors' own summariser. Also, ROUGE compares words, not meanings: *maximum* and *largest* have nothing in common.
@@ -1812,7 +1812,7 @@ else:
           "it needs RUN_TRAINING = True and the pretrained model")
 
 # %% [markdown]
-# Thirty steps are enough to recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
+# After thirty steps you can recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
 # nats a token, and
 # after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
 # short a sentence is. It does not know what it wrote the day before.
@@ -1828,7 +1828,7 @@ else:
 # | 2017 | Transformer ([Vaswani et al.](https://arxiv.org/abs/1706.03762)) | encoder and decoder | trained for one task |
 # | 2018 | ELMo ([Peters et al.](https://arxiv.org/abs/1802.05365)) | two LSTM language models | its states become features for another model |
 # | 2018 | GPT (Radford et al.) | decoder | pretrained on books, fine-tuned for a task |
-# | 2018 | BERT ([Devlin et al.](https://arxiv.org/abs/1810.04805)) | encoder | pretrained on gaps, fine-tuned with a new head (labs 09 and 10) |
+# | 2018 | BERT ([Devlin et al.](https://arxiv.org/abs/1810.04805)) | encoder | pretrained by filling gaps, fine-tuned with a new head (labs 09 and 10) |
 # | 2019 | GPT-2 (Radford et al.) | decoder, 1.5 billion parameters | tasks as continuations, without training |
 # | 2019 | T5 (Raffel et al.) | encoder and decoder | every task is text to text, with a prefix |
 # | 2020 | GPT-3 (Brown et al.) | decoder, 175 billion | a few examples in the prompt |
@@ -1848,7 +1848,7 @@ else:
 # | the loss falls to nearly 0 within a few steps | targets not shifted, or a mask that lets places see what follows: the answer is in the input |
 # | good loss, but it writes nonsense | no shift in training, or generation reads the logits of the wrong place |
 # | the loss depends on the batch's padding | padding counts, or the mean runs over all places |
-# | it never ends | the end token never was a target |
+# | it never ends | the end token was never a target |
 # | it repeats itself | greedy choice; draw, with a nucleus |
 # | it falls apart after some good words | high temperature without top-k or nucleus |
 # | the text differs with and without the cache | positions that start from 0 again; keys rotated twice |
@@ -1867,9 +1867,9 @@ quiz("language_model_and_summarizer")
 # ## Going further
 #
 # - **Your own voice.** Put some pages of your own text in place of the keeper's log. Train the last six layers, or only the last one. What does each cost, on your text and on other text?
-# - **Longer.** Take the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
+# - **Longer.** Set the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
 # - **The other order.** Put the summary before the article. What would a model learn from that?
-# - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache ([Leviathan et al. 2023](https://arxiv.org/abs/2211.17192)). How often is it right?
+# - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the model ([Leviathan et al. 2023](https://arxiv.org/abs/2211.17192)). How often is it right?
 # - **4 bits.** Leave the weights in 4 bits and decode them layer by layer, when they are needed. How much memory do you save, and what does it cost?
 # - **A beam.** Lab 05's beam search finds likelier texts than drawing does. Are they better? [Holtzman et al. (2020)](https://arxiv.org/abs/1904.09751) have an answer.
 # - Radford et al. (2019), [*Language models are unsupervised multitask learners*](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf); Zhao et al. (2021), [*Calibrate before use*](https://arxiv.org/abs/2102.09690); Allal et al. (2025), [*SmolLM2: when Smol goes big*](https://arxiv.org/abs/2502.02737).

@@ -236,7 +236,7 @@ slip("GPT", "NotTied", "The logits come from a layer of its own.",
 
 slip("GPT", "SameBlock", "One and the same block is used again and again.",
      "If a list contains one module several times, there is only one set of weights. Do you create a new "
-     "block for each place, and does each one get its turn?",
+     "block for each layer, and is each one called?",
      ("nn.ModuleList(\n            DecoderBlock(embedding_dim, num_heads, dropout_rate)\n"
       "            for _ in range(num_layers)\n        )",
       "nn.ModuleList([DecoderBlock(embedding_dim, num_heads, dropout_rate)] * num_layers)"),
@@ -523,7 +523,7 @@ slip("summary_features", "not_shifted", "The targets are not shifted.",
      "At each place, the target is the *next* token. Yours are the inputs' own tokens.",
      ("[ignore_id] * len(article) + [*summary_ids, eos_id]", "[ignore_id] * (len(article) + 1) + summary_ids"))
 
-slip("summary_features", "no_end", "The end is no target.",
+slip("summary_features", "no_end", "The end token is not a target.",
      "A model that has never learned to end goes on for ever. The end follows the last word of the summary, "
      "so it must be a target.",
      ("[*summary_ids, eos_id]", "[*summary_ids, ignore_id]"))
@@ -535,7 +535,7 @@ slip("summary_features", "end_goes_in", "The end is an input, too.",
      ("[*summary_ids, eos_id]", "[*summary_ids, eos_id, ignore_id]"),
      ("max_len - len(summary_ids) - 1", "max_len - len(summary_ids) - 2"))
 
-slip("summary_features", "end_for_separator", "The end marks the border, too.",
+slip("summary_features", "end_for_separator", "The end token marks the border, too.",
      "The separator marks the border between article and summary. The end has another meaning.",
      ("[*article, sep_id,", "[*article, eos_id,"))
 
@@ -850,7 +850,7 @@ slip("attend_with_cache", "positions_from_0", "The new tokens' positions start f
      "Your result is right if everything comes at once, but not if it comes in pieces.",
      ("rotate(query, past, rotary_base), rotate(key, past, rotary_base)", "rotate(query, 0, rotary_base), rotate(key, 0, rotary_base)"))
 
-slip("attend_with_cache", "query_from_0", "Only the keys' positions go on; the queries' start from 0 again.",
+slip("attend_with_cache", "query_from_0", "Only the keys' positions continue; those of the queries start from 0 again.",
      "A query has the position of its token, just like the key.",
      ("rotate(query, past, rotary_base)", "rotate(query, 0, rotary_base)"))
 

@@ -45,7 +45,7 @@
 # | 7 | `decode_entities` | ●●●○○ | ●●●●● | 12 | 3 |
 # | 8 | `entity_scores` | ●●●○○ | ●●●●● | 10 | 3 |
 #
-# **The core path** is all exercises with sections 1 to 13, about 110 minutes, and 6 for the review quiz. Take it in two sittings: from texts
+# **The core path** is all exercises with sections 1 to 13, about 110 minutes, plus 6 minutes for the review quiz. Take it in two sittings: from texts
 # to a model (sections 1 to 5, about 54 minutes), then learning and measuring (6 to 13, about 56). Whatever is marked *optional* can wait: texts that are too
 # long, sentences that are no résumés, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
 
@@ -231,7 +231,7 @@ print(f"{marked} spans marked by hand; "
       f"{restored} of {len(everything)} résumés are exactly restored")
 
 # %% [markdown]
-# The second rule is a convention. It works here because the whole is always marked, too, where a piece of it is. With real data, look at what is
+# The second rule is a convention. It works here because wherever a piece of an entity is marked, the whole is marked, too. With real data, look at what is
 # dropped before you trust it.
 #
 # ## 3. From characters to word pieces
@@ -697,7 +697,7 @@ check("named_entity_recognition.train_epoch")
 # of each word**, and skip all others: the model was never trained on those.
 #
 # A model is free to predict sequences that no annotation contains: I-Name right after O, or after I-College. The usual interpretation, also
-# used by the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** Here is an example with tags
+# used by the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** Here is an example, done
 # by hand:
 #
 # | word | Ana | Silva | , | Oslo | University | SQL | R |
@@ -808,11 +808,11 @@ print(f"with arrows in place of tabs, {sum(map(there_and_back, with_arrows))} "
       f"of {len(with_arrows)} résumés come back exactly")
 
 # %% [markdown]
-# The test also fails where an entity splits a word in two; in your own data, count these cases.
+# The test also fails where an entity begins or ends inside a word; in your own data, count these cases.
 #
 # ## 9. Measuring
 #
-# First token accuracy, to see what is wrong with it. Take a "model" that always says O, on the unseen templates:
+# First, look at token accuracy, to see what is wrong with it. Take a "model" that always says O, on the unseen templates:
 
 # %% tags=["skip-grading"]
 test_rows = [to_row(resume) for resume in splits.unseen_templates]
@@ -822,11 +822,11 @@ print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; "
       "entities found: 0")
 
 # %% [markdown]
-# It finds not a single entity, yet it is right at more than half of the words. In texts with fewer entities the share would be higher still. So count
+# It finds not a single entity, yet it tags more than half of the words correctly. In texts with fewer entities the share would be higher still. So count
 # *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly right" is wrong: so is an employer
-# without its "Ltd". With
+# without its "Ltd". The scores come from three counts:
 #
-# - TP (true positives): predicted and true; FP: predicted, but not true; FN: true, but not predicted,
+# - TP (true positives): predicted and true; FP (false positives): predicted, but not true; FN (false negatives): true, but not predicted.
 #
 # $$\mathrm{precision} = \frac{TP}{TP + FP} \qquad \mathrm{recall} = \frac{TP}{TP + FN} \qquad F_1 = \frac{2 \cdot \mathrm{precision} \cdot \mathrm{recall}}{\mathrm{precision} + \mathrm{recall}}$$
 #
@@ -1039,7 +1039,7 @@ def rules(text: str) -> list[Entity]:
 # Training makes two passes through the data. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for the
 # training alone.
 #
-# If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
+# If you do not want to wait, or if you share this computer with others, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
 # come with the course. Their file is small: for each matrix it stores only the *difference* from the pretrained one, as a product of two thin
 # matrices. (This is LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); see lab 13.) The cell that loads the file prints its size.
 #
@@ -1219,7 +1219,8 @@ else:
 # replacement from those of the set, and 95 % of the results lie in the interval. Whole layouts are drawn, not single résumés. Résumés of one layout
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
 #
-# `validation` is in the table, too: it is what a random split would have tested, résumés with the layouts and the words of training.
+# `training` (160 of its résumés) and `validation` are in the table, too. A random split would have tested on résumés like those of
+# `validation`, with the layouts and the words of training.
 
 # %% tags=["skip-grading"]
 predict("named_entity_recognition.split")
@@ -1303,7 +1304,7 @@ measured("named_entity_recognition.hardest")
 # ### Texts that no template wrote
 #
 # Would the numbers be the same on real résumés? Here is a way to find out a little. Thirty texts were written for this lab one by one, by hand:
-# a cook's list in small letters, a note by a recruiter, a cover letter, an interview. We chose nothing by these scores, so we report whatever they
+# a cook's list in small letters, a note by a recruiter, a cover letter, an interview. Nothing was chosen by these scores, so we report them whatever they
 # are.
 
 # %% tags=["skip-grading"]
@@ -1334,7 +1335,7 @@ show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS,
 #
 # The claim: F1 falls from the unseen templates to the texts by hand, because no template wrote them. Somebody objects: *perhaps those texts just
 # contain more of the entities that are hard anywhere, such as skills and titles, and fewer e-mail addresses.* Which of these four controls answers
-# the objection?
+# the objection? (The tables below give recall, the share of the entities that are found: it can be computed for another mix of labels.)
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.widgets.controls import find_the_control
@@ -1385,7 +1386,7 @@ find_the_control(
     [thirty_at_a_time, known_words, same_mix_of_labels, by_rules])
 
 # %% [markdown]
-# Compare the F1 of the thirty texts with the table of the unseen templates. It says more about how a model trained on made-up data does where people
+# Compare the F1 of the thirty texts with the table of the unseen templates. The thirty say more about how a model trained on made-up data does where people
 # write as they like. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real résumés may be harder
 # still. The usual remedy, which is not tried here, is to annotate texts like these and to train on them as well. **What carries over from this lab is
 # the method, not the number.**
@@ -1393,11 +1394,11 @@ find_the_control(
 # %% [markdown]
 # ### Sentences that are no résumés (optional)
 #
-# How far does it carry? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with
+# How does the model do on other texts? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with
 # *person*, *place*, *organisation* and *date*. Five of the résumés' ten labels come close to these four. The others, such as *Skills*, have no
 # counterpart, so what the model finds for them is dropped.
 #
-# A rule stands beside the model: words with capitals inside a sentence are a name, months and years are a date. It cannot tell people from places, so
+# A rule stands beside the model: words with capitals inside a sentence are names; months and years are dates. It cannot tell people from places, so
 # it gives every name the label that is most frequent in the **development** half. In that half you may look as often as you like. The **test** half
 # is for one look, below.
 #
@@ -1465,12 +1466,12 @@ print("SmolLM2:", asked[here[0].text], "| not in the sentence:",
       sum(map(len, by_asking)))
 
 # %% [markdown]
-# What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), where the thirty résumés by hand gave 0.769 and the rule with capitals gives 0.429. The model is
+# What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), compared with 0.769 on the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is
 # clearly ahead of the rule: by 0.175 (0.057 to 0.284) on the same drawn pieces. So something carries over, and much does not. The development half
 # shows what:
 #
 # - **Persons** do: F1 0.857. Places follow far behind, 0.579, then organisations, 0.488, and dates, 0.410.
-# - Of the dates it finds a third. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
+# - It finds a third of the dates. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
 # - The labels are not the main trouble. If only the boundaries count, F1 is 0.627. With the labels it is 0.575, not much lower.
 #
 # And the language model? It reaches 0.239 (0.164 to 0.316), clearly behind even the rule: by 0.190 (0.101 to 0.275). Of the 64 entities that it names, 21
@@ -1831,7 +1832,7 @@ with tempfile.TemporaryDirectory() as folder:
 # `aggregation_strategy="first"` is your rule: the first piece of a word decides. What the pipeline does not know is your ¶ and |: anyone who
 # uses the model must put them in. That is the kind of thing that belongs in a model card (lab 13).
 #
-# If you come with an older notebook: transformers 5 has PyTorch classes only. `TFAutoModelForTokenClassification` and its relatives are gone.
+# If you have an older notebook: transformers 5 has PyTorch classes only. `TFAutoModelForTokenClassification` and its relatives are gone.
 #
 # ## 15. With a network: news, and a model of full size (optional)
 #

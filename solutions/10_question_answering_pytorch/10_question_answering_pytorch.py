@@ -29,14 +29,14 @@
 # - put a span head on an encoder, write its loss, and find the best *possible* span in its output;
 # - score answers as SQuAD does, and say what the two measures hide;
 # - fine-tune a pretrained encoder in a minute or two, and compare it with baselines on names and texts that it has never seen;
-# - choose on a development set when the reader should rather say nothing;
+# - choose on a development set when the reader should say nothing instead;
 # - do the same with Hugging Face's library, and show that the numbers are equal.
 #
-# **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 130 minutes for you; the computer needs
+# **You need** lab 03 (what an encoder is made of) and some practice with training in PyTorch (lab 05). **Time:** about 130 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with all exercises, about 112 minutes, and 6 for the review quiz. Take it in two sittings: the
-# reader (sections 1 to 3, about 60 minutes), then its marks and its training (4 to 7, about 52). Sections 8 and 9, the tools of work, can wait.
+# **The core path** is sections 1 to 7 with all exercises, about 112 minutes, plus 6 minutes for the review quiz. Take it in two sittings: the
+# reader (sections 1 to 3, about 60 minutes), then its scores and its training (4 to 7, about 52). Sections 8 and 9, the tools of work, can wait.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -145,7 +145,7 @@ def answer_token_span(
     """The tokens that an answer consists of.
 
     Args:
-        offsets: one entry for each token of a window: its first and last character in
+        offsets: one entry for each token of a window: where it starts and ends in
             the context (end exclusive), or None if it is not a token of the context
             ([CLS], question, [SEP], padding). The context's tokens are contiguous, and
             there is at least one.
@@ -259,7 +259,8 @@ check("question_answering_pytorch.split_into_windows")
 # | `attention_mask` | 1 | 1 | 1 | 1 | 1 | 0 |
 # | `offsets` | None | None | None | (start, end) | None | None |
 #
-# and `start_position`, `end_position` of the answer in *this* window. The offsets still count characters of the whole context. With them you find the
+# Two more keys, `start_position` and `end_position`, say where the answer is in *this*
+# window. The offsets still count characters of the whole context. With them you find the
 # way back to it.
 
 # %% nbgrader={"grade": false, "grade_id": "make_features", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -278,7 +279,7 @@ def make_features(
 
     Args:
         question, context: as they are, white space included.
-        answer: its first and last character in the context, end exclusive; None if
+        answer: where it starts and ends in the context, end exclusive; None if
             there is no answer, or none known.
         tokenize: `tokenize(text)` gives (ids, offsets), lists of equal length, without
             special tokens.
@@ -581,7 +582,7 @@ check("question_answering_pytorch.best_span")
 # %% [markdown]
 # ## 4. When is an answer right?
 #
-# **A good place for a break.** The reader can be asked, and it does not know anything yet. Next come its marks, its training, and your own
+# **A good place for a break.** You can already ask the reader, but it does not know anything yet. Next come its scores, its training, and your own
 # questions. If you go on another day, run the cells above first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
 #
 # *The kitchen.* and *kitchen* are the same answer. SQuAD's rules handle this as follows. First both are **normalised**:
@@ -773,7 +774,7 @@ def train_step(
 #
 # An optimizer has groups of parameters, each of them a dict. The rate is an entry of that dict, and you may change it.
 # </details>
-# <details><summary>Hint 2: the gradients are too large, or of another batch, too</summary>
+# <details><summary>Hint 2: the gradients are too large, or include those of another batch</summary>
 #
 # `backward` adds to the gradients that are already there. Clear them before it, not only after the step.
 # </details>
@@ -889,7 +890,7 @@ check("question_answering_pytorch.answer")
 # seen them; but a test on SQuAD would not be clean.
 #
 # Three settings were found by trying them out on earlier versions of this lab; the notebook does not repeat that. There is no dropout: the plateau
-# that you will see is hard enough to leave without noise. The embeddings are frozen, so that names that do not occur in training keep vectors that
+# of the loss (see below) is hard enough to leave even without noise. The embeddings are frozen, so that names that do not occur in training keep vectors that
 # fit the layers above. And the learning rate rises in the first tenth of the steps, then falls to 0.
 
 # %% tags=["skip-grading"]
@@ -966,7 +967,7 @@ def train(
 # `batches_by_length` and `stacked` group windows of similar length and cut off unneeded padding: a story has about 50 tokens, not 160.
 #
 # Now the training, on 3,200 stories of task 1. It takes two minutes, and in this lab you will want that time for prose. So the weights from such a
-# training come with the course, and are loaded into *your* reader. Set `STORIES_TOO = True` to train it yourself and to see the learning curve. With
+# training run come with the course, and are loaded into *your* reader. Set `STORIES_TOO = True` to train it yourself and to see the learning curve. With
 # `RUN_TRAINING = False` nothing is trained in this lab at all: choose that if many people share the computer.
 #
 # Training changes 43 MB of weights, but the file that comes with the course has only 2 MB. For each matrix it contains only the *difference* from the
@@ -1011,7 +1012,7 @@ else:
 # %% [markdown]
 # If you train it, look at the shape of the curve (lab 11 trains the same reader in TensorFlow, and shows it, too): a quick fall, a long **plateau**
 # on which little happens, then a drop. On the plateau the reader seems to know that answers are places, and little more: fewer than half of its
-# answers are right. After the drop it answers as if it had found the trick: *look for the name in the question, and stay with its last sentence*.
+# answers are right. After the drop it answers as if it had found the trick: *find the last sentence with the name from the question, and take its place*.
 # Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is
 # until the reader has all of it. Does it last longer with a smaller learning rate, or with very short stories? Try it if you have the time.
 #
@@ -1101,7 +1102,8 @@ strips(reader, tests["task 2, known names"][1])
 # %% [markdown]
 # ### What it gets wrong
 #
-# Scores do not show that. Here the right answer is in a green box, and the reader's answer is underlined. This list compares places, not words. So it
+# Scores do not show what the reader gets wrong.
+# Here the right answer is in a green box, and the reader's answer is underlined. This list compares places, not words. So it
 # may include answers that exact match counted as right: the words were right, but the place was not. Look for the pattern: what does it do when you
 # ask about a thing?
 
@@ -1134,7 +1136,7 @@ show_table(["part", "texts", "longer than a window", "questions", "without an an
            rows)
 
 # %% [markdown]
-# The baseline for prose picks the sentence that shares most words with the question. Its answer is the longest run of words with a capital, or of
+# The baseline for prose picks the sentence that shares the most words with the question. Its answer is the longest run of words with a capital, or of
 # numbers, in that sentence.
 
 # %% tags=["skip-grading"]
@@ -1165,9 +1167,9 @@ measured("question_answering_pytorch.on_prose")
 # Look at the loss: here, too, it stays on a plateau for a while. When this lab was written, two and three passes were tried, each with three random
 # orders. After two passes, two of the readers were good, with F1 53 and 56 on the test part. The third had never left the plateau and was worse than
 # silence: 19. With three passes, all three left it: 48, 54 and 56. **One good run does not tell you that a recipe works**; repeat it with another
-# seed before you trust it. And there is a mistake in this story, which we leave in because it is so common: these runs were compared on the *test*
+# seed before you trust it. And there is a mistake in this account, which we leave in because it is so common: these runs were compared on the *test*
 # part. If you choose by a test part, its score is a little too good afterwards. Such choices belong on the development part. Here there were only two
-# recipes to choose from, and one of them failed once in three times, so the score has probably gained little. With fifty recipes it could gain much
+# recipes to choose from, and one of them failed in one run of three, so the score has probably gained little. With fifty recipes it could gain much
 # more.
 
 # %% tags=["skip-grading"]
@@ -1266,7 +1268,7 @@ measured("question_answering_pytorch.threshold")
 # %% [markdown]
 # ### Find the missing control
 #
-# The claim: the threshold helps, so a small margin tells the reader when it does not know. Somebody objects: *perhaps any reader gains that says
+# The claim: the threshold helps, so a small margin shows when the reader does not know the answer. Somebody objects: *perhaps any reader gains if it says
 # nothing so often, no matter when, because many questions have no answer.* Which of these four controls answers the objection? (The
 # threshold was chosen on these questions, so its row is a little too good.)
 
@@ -1323,7 +1325,7 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # %% [markdown]
 # ### The result
 #
-# Now the test part, once, beside two baselines that learn nothing. The last column shows how much depends on which texts were drawn. It is the
+# Now open the test part, once, and compare with two baselines that learn nothing. The last column shows how much depends on which texts were drawn. It is the
 # bootstrap interval of lab 07: F1 of 2,000 sets of texts, drawn with replacement from these. Whole texts are drawn, because questions about one text
 # succeed and fail together.
 
@@ -1403,7 +1405,7 @@ question_box(
 # ### In 8 bits (optional)
 #
 # A trained reader can be made smaller without any training. **Dynamic quantisation** keeps the matrix of each linear layer as whole numbers of 8
-# bits, with a scale, and multiplies in 8 bits as well. Embeddings and normalisations stay as they are. PyTorch does all of it in one call. Size, time
+# bits, with a scale, and multiplies in 8 bits as well. Embeddings and normalisations stay as they are. PyTorch does all of it in one call. Compare size, time
 # and score of both readers, on every second question of the development part:
 
 # %% tags=["skip-grading"]
@@ -1633,7 +1635,7 @@ show_table([f"{len(forty)} questions, it always answers", "exact match", "F1"],
 # runs; they are too few to expect a better reader. And the other way round: **your** reader in the library's form. Save it, and anybody can use it
 # without your code.
 #
-# If you come with an older notebook: transformers 5 has PyTorch classes only, so `TFAutoModelForQuestionAnswering` is gone. So is
+# If you have an older notebook: transformers 5 has PyTorch classes only, so `TFAutoModelForQuestionAnswering` is gone. So is
 # `pipeline("question-answering")`: windows, best span and the way back to characters are now up to you. The few lines below do it for a text that fits into one
 # window; for all others you have `answer`.
 

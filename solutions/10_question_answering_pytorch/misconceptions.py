@@ -74,7 +74,7 @@ slip("answer_token_span", "nothing_is_found", "No answer is found: the result is
 
 slip("answer_token_span", "minus_one_for_no_answer",
      "(-1, -1) stands for an answer that is not in the window.",
-     "If there is no answer, there is still a target: position 0, where [CLS] is. -1 is not a position, or "
+     "If there is no answer, there is still a target: position 0, where [CLS] is. -1 does not mean nowhere: "
      "in Python, it is the last one.",
      ("return 0, 0", "return -1, -1"))
 
@@ -291,7 +291,7 @@ slip("SpanHead", "EncoderCutOff", "The hidden states are detached, so the encode
      "from reaching the hidden states.",
      ("self.linear(hidden)", "self.linear(hidden.detach())"))
 
-slip("SpanHead", "DropoutInTheHead", "In training, a dropout changes the hidden states.",
+slip("SpanHead", "DropoutInTheHead", "In training, dropout changes the hidden states.",
      "The docstring asks for one linear layer and its logits. A dropout in front of that layer changes the "
      "logits in training, and differently each time.",
      ("self.linear = nn.Linear(hidden_size, 2)",

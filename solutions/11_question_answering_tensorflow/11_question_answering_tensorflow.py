@@ -31,7 +31,8 @@
 # - hand the same step to Keras's `fit`, with `tf.data` and a callback, and show that both loops do the same;
 # - save the reader as a SavedModel, which answers without any of your code.
 #
-# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 95 minutes for you; the computer
+# **You need** lab 10, or at least its sections 1 and 3,
+# and some experience with Keras layers (lab 06 or another course). **Time:** about 95 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -45,7 +46,7 @@
 # | 7 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 8 | `answer` | ●●●○○ | ●●●●● | 8 | 4 |
 #
-# **The core path** is all exercises with sections 1 to 6, about 80 minutes, and 5 for the review quiz. Take it in two sittings: the reader (sections 1 to
+# **The core path** is all exercises with sections 1 to 6, about 80 minutes, plus 5 minutes for the review quiz. Take it in two sittings: the reader (sections 1 to
 # 4, about 53 minutes), then training and the payoff (5 and 6, about 25). Section 7, the tools of work, is optional.
 
 # %%
@@ -221,7 +222,7 @@ for batch in rows.padded_batch(2):
 # %% [markdown]
 # ### Exercise 2: `padded_batches`
 #
-# Turn windows without padding into batches. You make the attention mask: 1 at every token; the padding is automatically 0. `allowed` is True where an
+# Turn unpadded windows into batches. You make the attention mask: 1 at every token; the padding is automatically 0. `allowed` is True where an
 # answer may begin or end: at tokens of the context, **and** at `[CLS]`, which means "no answer".
 
 # %% nbgrader={"grade": false, "grade_id": "padded_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -443,7 +444,7 @@ measured("question_answering_tensorflow.twins")
 del encoder
 
 # %% [markdown]
-# A model is not its framework: with equal weights and equal inputs, only rounding makes a difference. Sums are taken in another order. Over hundreds
+# A model is not its framework: with equal weights and equal inputs, only rounding makes a difference. Sums are computed in a different order. Over hundreds
 # of training steps such small differences can grow, so two trained readers need not be equal.
 #
 # ### Exercise 5: `span_loss`
@@ -520,7 +521,7 @@ def best_spans(
         in_context: (batch, seq_len) True at tokens of the context; an answer consists
             only of such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1; more
-            than a window has is no error.
+            than a window has is allowed, too.
 
     Returns:
         first, last, score, each (batch,): tokens, both included, and
@@ -609,7 +610,7 @@ measured("question_answering_tensorflow.traced")
 # |---|---|
 # | `loss.numpy()` | an AttributeError: the tensor has no value yet (`float(loss)` does not help: in a graph its result is a tensor, too) |
 # | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. Use `tf.print` and variables instead |
-# | a Python number as an argument that changes | a new graph for every number: pass tensors instead |
+# | a Python number that changes, passed as an argument | a new graph for every number: pass tensors instead |
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -658,7 +659,7 @@ def train_step(
 # </details>
 # <details><summary>Hint 3: it works when I call it, but fails in the check</summary>
 #
-# The check runs your step in a graph. There a tensor has no value yet, so `.numpy()` fails, and anything that you append to a list or count is done only once.
+# The check runs your step in a graph. There a tensor has no value yet, so `.numpy()` fails, and appending to a list, or counting, happens only once.
 # You need no `if` either: `clip_by_global_norm` decides by itself whether anything needs to be scaled down.
 # </details>
 
@@ -883,7 +884,7 @@ else:
     del parts
 
 # %% [markdown]
-# If you trained it, you see a plateau and a drop as in lab 10; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
+# If you trained it, you see the plateau and drop that lab 10 describes; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
 # stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the baseline takes
 # the capitalised words in the nearest sentence.
 
@@ -942,7 +943,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ by a point or two, less than the intervals are wide. As in lab 10, a rule of six lines solves
+# Compare with what lab 10 printed: on task 1, the results differ by a point or two, less than the intervals are wide. As in lab 10, a rule of six lines solves
 # task 1 as well. And look at the other sets: training on task 1 helps little there. (Does it help to start the harder task from the weights of the
 # easier one? Try it here: `train` accepts any examples.)
 #
@@ -1124,12 +1125,12 @@ print(f"fit reports {result.history['loss'][0]:.4f}: "
 # The losses agree to within rounding. So the choice is about what you want to write, and to see. `fit` needs less code, and works with callbacks that
 # others have published. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier there.
 # The first step of `fit` makes the graph. Compare the seconds in the last two columns: how many steps does it take until that has paid off? And what
-# `fit` reports is the mean over the whole epoch, so early in a training it lags behind.
+# `fit` reports is the mean over the whole epoch, so early in training it lags behind.
 #
 # ### Out of the notebook: a SavedModel
 #
-# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows neither your classes nor Keras. For them TensorFlow
-# has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an input
+# Your reader answers only while this notebook is running. A website, a phone or a program in C++ knows neither your classes nor Keras. For them TensorFlow
+# has the **SavedModel**: a folder with a *graph* and its weights, but without Python. What you hand over is a `tf.Module` with a function that has an input
 # signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a web
 # address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, without any of your classes. Then the folder is deleted.
 

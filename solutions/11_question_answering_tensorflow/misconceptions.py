@@ -149,7 +149,7 @@ slip("SpanHead", "EncoderCutOff", "No gradient gets through to the hidden states
      "reaching the hidden states.",
      ("self.dense(hidden)", "self.dense(ops.stop_gradient(hidden))"))
 
-slip("SpanHead", "DropoutInTheHead", "In training, a dropout changes the hidden states.",
+slip("SpanHead", "DropoutInTheHead", "In training, dropout changes the hidden states.",
      "The docstring asks for one Dense layer and its logits. A dropout in front of that layer changes the "
      "logits in training, and differently each time.",
      ("keras.layers.Dense(2)", "keras.layers.Dense(2)\n        self.dropout = keras.layers.Dropout(0.1)"),

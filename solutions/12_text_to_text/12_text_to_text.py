@@ -14,7 +14,7 @@
 # %% [markdown]
 # # Lab 12: from text to text
 #
-# Every model that you have built so far got numbers for words. Who decides what a word is? Here you write the answer that GPT-2
+# Every model that you have built so far got numbers in place of text. Who decides what gets a number? Here you write the answer that GPT-2
 # and most models since have given: a tokenizer that is *learned* from text and that can write anything. Then one model, with one set of
 # weights, does five tasks, and you name the task in the text that you type.
 #
@@ -26,7 +26,7 @@
 # - find out whether a model does what its prefix says.
 #
 # **You need** lab 05. **Time:** about 110 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 55 minutes, and 5 for the review quiz.
+# cores. **The core path** is all that is not marked *(optional)*, about 55 minutes, plus 5 minutes for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -77,14 +77,14 @@ for letter in ("e", "é", "€", "😀"):
     print(letter, list(letter.encode()))
 
 # %% [markdown]
-# A text is cut into words first, and no token reaches over the end of a word. A word takes the space before it along. So *cat* at the
+# A text is cut into words first, and no token reaches over the end of a word. The space before a word belongs to the word. So *cat* at the
 # beginning of a text and *cat* after a space are different words:
 
 # %% tags=["skip-grading"]
 print(split_words("Jane's cat sleeps, the cat of 2026."))
 
 # %% [markdown]
-# We learn from French sentences of lab 05 and their translations. A text needs no order for this: count each different word once. A word is a tuple of tokens, and a token is of
+# We learn from French sentences of lab 05 and their translations. The order of the words does not matter here: list each different word once, with the number of times it occurs. A word is a tuple of tokens, and a token is of
 # Python's type `bytes`. At first each token is a single byte.
 
 # %% tags=["skip-grading"]
@@ -102,7 +102,7 @@ for word, count in sorted(words.items(), key=lambda item: -item[1])[:3]:
 #
 # ### Exercise 1: `pair_counts`
 #
-# How often does each pair of neighbours stand in the text? A word that occurs 40 times counts its pairs 40 times:
+# How often does each pair of neighbours occur in the text? In a word that occurs 40 times, each pair counts 40 times:
 #
 # | word | times | pairs |
 # |---|---|---|
@@ -224,9 +224,9 @@ print(", ".join(token_text(left + right) for left, right in merges[:24]))
 print("...", ", ".join(token_text(left + right) for left, right in merges[-12:]))
 
 # %% [markdown]
-# Read the list as the story of a text: first the pieces of frequent words, at last whole words, in both languages. Nobody said which language is which.
+# Read the list from the beginning: first come pieces of frequent words, in the end whole words, in both languages. Nobody said which language is which.
 #
-# The package `tokenizers` does the same in Rust, for all of today's models. Does it learn *your* merges, in your order?
+# The package `tokenizers` does the same in Rust, for many of today's models. Does it learn *your* merges, in your order?
 
 # %% tags=["skip-grading"]
 from course_utils.data.byte_pairs import library_merges
@@ -306,7 +306,7 @@ check("text_to_text.encode")
 # ### Exercise 4: `decode`
 #
 # The way back is shorter: look up the bytes of each id, put them together, and read them as UTF-8. A model may write half a letter, since *é* can be two tokens. What
-# is no text becomes the sign `�` then.
+# is not valid text then becomes the sign `�`.
 
 # %% nbgrader={"grade": false, "grade_id": "decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def decode(ids: list[int], merges: list[tuple[bytes, bytes]]) -> str:
@@ -386,11 +386,11 @@ for name, points in curves.items():
 measured("text_to_text.vocabulary", shown=list(shorter.values())[1] < 0.2)
 
 # %% [markdown]
-# The made sentences have only about 800 different words, so merges go on paying until each word is one token. On documentation nearly all of them are wasted: of the last 985 merges, 929 never appear there. The pieces of
-# *professeur* do not occur there. A vocabulary knows what it was learned from. (More text and more merges of the *right* kind are the rival to beat; that is the first
-# point of *Going further*.)
+# The sentences of lab 05 have only about 800 different words, so merges keep paying off until each word is one token. On documentation nearly all of them are wasted: of the last 985 merges, 929 never appear there. The pieces of
+# *professeur* do not occur there. A vocabulary knows what it was learned from. (More text and more merges of the *right* kind might do better; that was not tried
+# here.)
 #
-# SmolLM2 of lab 08 has 49,152 tokens, learned mostly from English. The same method, so the same kind of list, only longer. How does it cut what is *not* English?
+# SmolLM2 of lab 08 has 49,152 tokens, learned mostly from English. The method is the same, so the list is of the same kind, only longer. How does it cut what is *not* English?
 
 # %% tags=["skip-grading"]
 predict("text_to_text.septembre")
@@ -438,7 +438,7 @@ if smollm.is_installed():
     print(f"of {len(word) - 1} pairs that are left, {len(missing)} are not on the list")
 
 # %% [markdown]
-# Each merge was learned because the pair was frequent in *English*. Nothing is on the list that would join the last pieces: no pair of them was frequent enough. So a French text costs such a model more tokens than an English one: of this lab's sentences 14.1 on average, and of their translations 7.6. (Numbers are cut into single digits by a rule of their own.)
+# Each merge was learned because the pair was frequent in *English*. The list has no merge that would join the last pieces: no pair of them was frequent enough. So a French text costs such a model more tokens than an English one: this lab's French sentences take 14.1 on average, and their English translations 7.6. (Numbers are cut into single digits by a rule of their own.)
 #
 # ## 5. Every task is text
 #
@@ -457,8 +457,8 @@ for name, data in tasks.items():
 
 # %% [markdown]
 # No test sentence was in training. Nor were the names: those of persons and places in the headlines, and those of *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
-# verb, and then yes or no. Three seeds, 700 steps on this task alone, 300 test sentences: with the answer *yes* or *no* alone,
-# 150 are right at each seed, which is chance; with the reason first, all 300. Would any noun in front do? Put the *last* noun of the sentence there, which is no reason: then 141, 300 and 145 are right. It helped at one seed of three.
+# verb, and then yes or no. Does that help? A model was trained on this task alone, for 700 steps with each of three seeds. Of 300 test sentences,
+# 150 are right with each seed if the answer is just *yes* or *no*, which is chance, and all 300 if the reason comes first. Would any noun in front do? Put the *last* noun of the sentence there, which is no reason: then 141, 300 and 145 are right. It helped at one seed of three.
 #
 # ### Exercise 5: `teacher_forcing_batch`
 #
@@ -519,7 +519,7 @@ check("text_to_text.teacher_forcing_batch")
 # %% [markdown]
 # ### Exercise 6: `mixture`
 #
-# How often should each task come? In proportion to its examples, a task with a million of them drowns all others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried a middle way
+# How often should each task come? If the shares follow the numbers of examples, a task with a million examples drowns all others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried a middle way
 # (section 3.5.2): sizes count up to a **limit**, and are raised to the power 1/T. With a **temperature** T of 1 shares are proportional; the higher it is, the more equal they are. With sizes 900 and 100:
 #
 # | T | weights | shares |
@@ -604,7 +604,7 @@ print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
 print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
 
 # %% [markdown]
-# It learns, and cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 3,500 steps of 48 examples, a quarter of an hour on one core. Their shares were set by hand: translation 36 %, headlines 18 %, verbs 6 %, *acceptable* and languages 20 % each. Type what you like; change the prefix; leave it out:
+# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 3,500 steps of 48 examples, a quarter of an hour on one core. Their shares were set by hand: translation 36 %, headlines 18 %, verbs 6 %, *acceptable* and languages 20 % each. Type what you like; change the prefix; leave it out:
 
 # %% tags=["skip-grading"]
 for text in (
@@ -668,7 +668,7 @@ measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
 # could get all of them right; whether letters instead of pieces would do better is for you to try.
 #
 # Is that worth anything, compared with a model for each task? Five specialists of the same size, each with its own task's share of the steps, one seed: translation 298 of 300 (here 296), headlines 276 (281), acceptability 300 (300), languages 107 (115), and the
-# form of the verb 155, which is chance (300). That one is no fair comparison yet: of its 210 steps, 200 are warm-up. Perhaps the shared model learned about subjects from *acceptable*; perhaps the specialist only had too little time. It has not been tried. The other differences are within the intervals.
+# form of the verb 155 (300). That 155 is chance, but this comparison is not fair yet: of its 210 steps, 200 are warm-up. Perhaps the shared model learned about subjects from *acceptable*; perhaps the specialist only had too little time. It has not been tried. The other differences are within the intervals.
 #
 # Is the *reason* right whenever the answer is? And what do wrong headlines look like?
 
@@ -710,7 +710,7 @@ print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
 measured("text_to_text.prefix", shown=max(wrong, key=wrong.get) == "headline")
 
 # %% [markdown]
-# So the prefix does matter: with the wrong one, translation falls from 99 % to 0, and *acceptable* to 9 %. But it is not always needed: without any, *acceptable* is right 88 times in 100 and the verb 82 times. And look at the headlines. Under another task's prefix, four of five are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. A test with the right prefixes cannot show that. What could you add to the training to change it?
+# So the prefix does matter: with the wrong one, translation falls from 99 % to 0, and *acceptable* to 9 %. But it is not always needed: without any, *acceptable* is right 88 times in 100 and the verb 82 times. And look at the headlines. Under another task's prefix, four of five are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
 #
 # ## 7. Numbers and gaps (optional)
 #
@@ -843,7 +843,7 @@ for task in ("headline", "translation"):
 show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"], rows)
 
 # %% [markdown]
-# Here it did not help. It harmed: with every seed and in both tasks, the pretrained model is right less often than the one that began with nothing.
+# Here it did not help. It did harm: with every seed and in both tasks, the pretrained model is right less often than the one that began with nothing.
 # The 600 batches were spent better on the task itself. That is no verdict on pretraining. These gap texts have about half a million tokens. T5 read 34
 # billion, with 220 million weights (Raffel et al. 2020, sections 3.1.1 and 3.1.2). Where between the two
 # it begins to pay was not tried here, and why it harms is not known. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
@@ -861,7 +861,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # %% [markdown]
 # ## 8. A summariser on real text (optional)
 #
-# This is a second sitting, of about 40 minutes. The articles of section 6 came from a generator. Now the text is real: from eleven Python packages, what the documentation of a public function, class or method
+# This is a second sitting, of about 40 minutes. The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
 # says at length, and the one line that its authors put above it. That line is the summary that you want back.
 
 # %%
@@ -1216,7 +1216,7 @@ measured("text_to_text.models", shown=better.low <= 0)
 #
 # $$\mathrm{score}(Y) = \frac{\log P(Y)}{lp(Y)}, \qquad lp(Y) = \frac{(5 + |Y|)^\alpha}{(5 + 1)^\alpha}$$
 #
-# The 5 keeps the penalty mild for short texts. Lab 05 divides by a power of the length itself, which grows faster there. Here are two hypotheses about one function:
+# The 5 keeps the penalty mild for short texts. Lab 05 divides by a power of the length itself, which grows faster for short texts. Here are two hypotheses about one function:
 #
 # | | tokens | sum | score, α = 0.6 | score, α = 1 |
 # |---|---|---|---|---|
@@ -1521,7 +1521,7 @@ quiz("text_to_text")
 #
 # - Learn merges from a language that you speak, and compare the lengths of a text and of its translation. Who pays more for the same sentence?
 # - **A fairer test of reading.** Give the tuned models of section 8 the text of *another* function behind the right name. What would you expect of ROUGE, if the text counts?
-# - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the last table change?
+# - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the table of *Find the missing control* change?
 # - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that one could ask.
 # - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).
 #

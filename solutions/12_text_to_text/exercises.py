@@ -43,8 +43,17 @@ def _token(token: Any) -> list[int]:
     return [*token[:LONGEST], *[-1] * (LONGEST - len(token))]
 
 
-def _text(text: str) -> np.ndarray:
+def _tokens_in(rows: np.ndarray) -> tuple[bytes, ...]:
+    """What `_token` has made numbers of."""
+    return tuple(bytes(row[row >= 0].tolist()) for row in rows)
+
+
+def _numbered(text: str) -> np.ndarray:
     return np.array([ord(letter) for letter in text], dtype=np.int64)
+
+
+def _text_in(numbers: np.ndarray) -> str:
+    return "".join(map(chr, numbers.tolist()))
 
 
 def _whole(numbers: Any) -> np.ndarray:
@@ -213,6 +222,7 @@ def the_bytes_stay(inputs: Inputs, outputs: Outputs) -> bool:
 merge = Exercise(
     name="merge",
     returns=("tokens",),
+    shown={"tokens": _tokens_in},
     call=_call_merge,
     cases=(
         Case("the pair stands in a word several times", _occurring),
@@ -380,12 +390,13 @@ def _no_ids(rng: np.random.Generator) -> Inputs:
 
 def _call_decode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     found = _form(call_function(learner, inputs), str, "a str")
-    return {"letters": None if found is None else _text(found)}
+    return {"text": None if found is None else _numbered(found)}
 
 
 decode = Exercise(
     name="decode",
-    returns=("letters",),
+    returns=("text",),
+    shown={"text": _text_in},
     call=_call_decode,
     bypasses=("course_utils.data.byte_pairs.BytePairs", "tokenizers.Tokenizer"),
     cases=(
@@ -564,12 +575,13 @@ def _hardly_nearer(rng: np.random.Generator) -> Inputs:
 
 def _call_as_text(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     found = [_form(call_function(learner, {"similarity": one}), str, "a str") for one in inputs["similarity"]]
-    return {"letters": None if None in found else _text("\n".join(found))}
+    return {"texts": None if None in found else _numbered("\n".join(found))}
 
 
 as_text = Exercise(
     name="as_text",
-    returns=("letters",),
+    returns=("texts",),
+    shown={"texts": lambda numbers: _text_in(numbers).split("\n")},
     call=_call_as_text,
     cases=(
         Case("8 numbers from 0 to 5", _values(0.2, 5, 8)),

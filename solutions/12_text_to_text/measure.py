@@ -2,6 +2,9 @@
 
 .venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
 .venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
+.venv/bin/python solutions/12_text_to_text/measure.py more           # entities and stories as two more tasks
+.venv/bin/python solutions/12_text_to_text/measure.py entities       # each of them alone, with four times as many steps
+.venv/bin/python solutions/12_text_to_text/measure.py stories
 .venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
 """
 
@@ -17,6 +20,8 @@ from write_summaries import parts
 
 from course_utils.data.agreement import NOUNS
 from course_utils.data.byte_pairs import BytePairs, library_merges
+from course_utils.data.resumes import Resume, resume_splits
+from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, Names, make_stories
 from course_utils.data.summaries import (
     Pair,
     load_summaries,
@@ -25,7 +30,7 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
-from course_utils.data.tasks import Example, load_tasks
+from course_utils.data.tasks import Example, TaskData, load_tasks
 from course_utils.models.text_to_text import Writer
 
 
@@ -50,6 +55,90 @@ def _other_noun(one: Example) -> Example:
     """The same answer behind a noun that is not its reason: the last one of the sentence."""
     last = next(word for word in reversed(one.source.split()) if word.removesuffix("s") in NOUNS)
     return Example(one.source, f"{last} {one.target.partition(' ')[2]}")
+
+
+def _entity_lines(resumes: Sequence[Resume]) -> list[Example]:
+    """Each line of a résumé that has entities, once, and these by name: "Place: Cádiz, Spain" -> "Location: Cádiz, Spain"."""
+    found: dict[str, str] = {}
+    for one in resumes:
+        end = -1
+        for line in one.text.split("\n"):
+            start, end = end + 1, end + 1 + len(line)
+            inside = [each for each in one.entities if start <= each.start and each.end <= end]
+            if inside and len(line.split()) <= 30:
+                named = "; ".join(f"{each.label}: {one.text[each.start : each.end]}" for each in inside)
+                found.setdefault(f"entities: {line.strip()}", named)
+    return [Example(*each) for each in found.items()]
+
+
+def _stories(count: int, seed: int, names: Names = SEEN_NAMES) -> list[Example]:
+    """Where somebody is who moved more than once; lab 10 asks the same."""
+    return [
+        Example(f"question: {one.question} {one.context}", one.answer_texts[0])
+        for one in make_stories(1, count, seed, names=names)
+    ]
+
+
+def _place_named_last(one: Example) -> str:
+    return re.split(r" to the ", one.source)[-1].rstrip(".")
+
+
+TWO_MORE = 0.15
+"""The share of each of the two tasks."""
+
+
+def more(tokens: BytePairs, data: dict[str, TaskData], what: str) -> None:
+    """Two tasks more. In the mixture, the five others keep as many steps as they have without them."""
+    resumes = resume_splits(train=1_500)
+    found = {
+        "entities": (_entity_lines(resumes.train), {
+            "other people": _entity_lines(resumes.validation)[:300],
+            "words never seen": _entity_lines(resumes.unseen_documents)[:300],
+        }),
+        "stories": (_stories(16_000, 13), {
+            "other stories": _stories(300, 900),
+            "names never seen": _stories(300, 901, UNSEEN_NAMES),
+        }),
+    }  # fmt: skip
+    known = {one.source for one in found["stories"][0]}
+    for name, some in found["stories"][1].items():
+        rival = sum(_place_named_last(one) == one.target for one in some)
+        print(
+            f"{name}: the place named last {rival} of {len(some)}; {len(known & {one.source for one in some})} seen"
+        )
+    torch.manual_seed(0)
+    writer = Writer(tokens)
+    if what == "more":
+        shares = {name: share * (1 - 2 * TWO_MORE) for name, share in SHARES.items()} | dict.fromkeys(
+            found, TWO_MORE
+        )
+        steps = round(STEPS / (1 - 2 * TWO_MORE))
+        train(
+            writer,
+            {name: each.train for name, each in data.items()}
+            | {name: each for name, (each, _) in found.items()},
+            shares,
+            steps,
+            0,
+        )
+    else:
+        train(
+            writer, {what: found[what][0]}, {what: 1.0}, round(4 * TWO_MORE * STEPS / (1 - 2 * TWO_MORE)), 0
+        )
+    tests = {name: each.test for name, each in data.items()} if what == "more" else {}
+    tests |= {
+        test: some
+        for name, (_, each) in found.items()
+        if what in ("more", name)
+        for test, some in each.items()
+    }
+    for name, some in tests.items():
+        said = writer.write([one.source for one in some], longest=80)
+        whole = sum(each == one.target for each, one in zip(said, some, strict=True))
+        print(
+            f"{what}: {name} {right(writer, some) if name == 'acceptability' else whole} of {len(some)}; such as {said[:3]}",
+            flush=True,
+        )
 
 
 def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> float:
@@ -101,6 +190,9 @@ def main(what: str) -> None:
     tokens = BytePairs(
         library_merges([text for task in data.values() for one in task.train for text in one], MERGES)
     )
+    if what in ("more", "entities", "stories"):
+        more(tokens, data, what)
+        return
     if what == "reason":
         reasoned = data["acceptability"]
         bare = [[Example(one.source, one.target.rpartition(": ")[2]) for one in part] for part in reasoned]

@@ -49,7 +49,7 @@
 #
 # At the end you write a short **report** (4 points), which a person grades.
 #
-# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 81 minutes, and 6 for the review quiz. Take it in two sittings: the
+# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 82 minutes, plus 6 minutes for the review quiz. Take it in two sittings: the
 # data and a frozen encoder (sections 1 to 3, about 53 minutes), then training and handing in (4, 5 and 9, about 28). Whatever is marked *optional* can wait;
 # the core never needs it. Exercises 5, 8, 9 and 10 are optional. If you are graded, ask whether they count.
 #
@@ -346,7 +346,7 @@ def split_by_group(
 
     Args:
         groups, labels: of each row.
-        order: every group once, in the order in which they are asked.
+        order: every group once, in the order in which they are considered.
         share: of the rows of each class.
 
     Returns:
@@ -387,7 +387,7 @@ check("your_own_dataset.split_by_group")
 
 # %% [markdown]
 # You need three parts. The **test** gets at most 300 rows, and **validation** at most 150. The **pool** gets at most 1,000: it plays the part of the
-# rows that somebody has labelled. `three_parts` asks `split_by_group` twice, for the test and then for the validation set. The pool is in random
+# rows that somebody has labelled. `three_parts` calls `split_by_group` twice, for the test and then for the validation set. The pool is in random
 # order. In practice, people who label 96 texts do not know their classes beforehand either, so a rare class may have two texts among them, or no text
 # at all.
 
@@ -545,7 +545,7 @@ def embed_sorted(encoder: nn.Module, texts: list[str]) -> np.ndarray:
 
 began = time.perf_counter()
 needed = np.unique(np.concatenate(
-    [*by_group.values(), at_random["pool"][:400], at_random["test"]]
+    [*by_group.values(), at_random["pool"][:400], at_random["validation"]]
 ))
 found = embed_sorted(new_encoder(), [texts[row] for row in needed])
 vectors = np.zeros((len(texts), found.shape[1]), dtype=found.dtype)
@@ -555,7 +555,7 @@ print(f"{len(needed)} texts, vectors of {vectors.shape[1]} numbers, "
 
 # %% [markdown]
 # First the question of section 2: how much better does a model *look* if the split ignores groups? The cell below trains the same model with 400 labels on
-# both splits.
+# both splits, and measures on their validation rows. The test stays closed until section 5.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -567,7 +567,7 @@ from course_utils.evaluation import accuracy, interval, paired
 from course_utils.models.own_models import linear_head
 
 for name, split in {"by group": by_group, "at random": at_random}.items():
-    some, others = split["pool"][:400], split["test"]
+    some, others = split["pool"][:400], split["validation"]
     head = linear_head(vectors[some], y[some], len(names))
     found = accuracy(head(vectors[others]).argmax(axis=1) == y[others])
     print(f"split {name:9} frozen encoder, {len(some)} labels: "
@@ -605,7 +605,7 @@ def tfidf(some: np.ndarray, labels: np.ndarray):
 # %% [markdown]
 # ### Exercise 5: `learning_curve` (optional)
 #
-# Would more labels help? Labels cost money, so draw the accuracy against their number *before* you order more. One training run with 24 labels says little,
+# Would more labels help? Labels cost money, so plot the accuracy against their number *before* you order more. One training run with 24 labels says little,
 # because another 24 would have given another result. So repeat it. Each row of `orders` is another order of the training rows, and each size takes the **first** rows
 # of it. The larger sets then contain the smaller ones.
 #
@@ -762,11 +762,12 @@ find_the_control(
 # ### When one class is rare
 #
 # In the default set each class has a sixth of the rows. Most files are not like that: one complaint in twenty is urgent. Then accuracy is misleading.
-# A program that always says "not urgent" is right about 95 % of the texts, and useless. **Macro F1** takes the F1 of each class and averages over the
+# A program that always says "not urgent" has an accuracy of 95 %, and is useless. **Macro F1** takes the F1 of each class and averages over the
 # *classes*, so that a rare one counts as much as a frequent one. And mistakes about rare classes can cost more in training. With **class weights**,
 # the loss of each row is multiplied by a number that is larger the rarer its class is.
 #
-# The cell below makes the default set's first class rare in the training rows and in validation (yours stays as it is), and measures both.
+# The cell below makes the default set's first class rare in the training rows and in validation (a file of your own stays
+# as it is), and shows both measures, without and with class weights.
 
 # %% tags=["skip-grading"]
 from sklearn.metrics import f1_score
@@ -1011,10 +1012,10 @@ show_table(
       f"{macro_f1(each, y[validation]):.3f}"] for name, each in said.items()])
 
 # %% [markdown]
-# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed their seconds.
+# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed how long those took.
 #
 # **Which of them would you take?** Decide now, by this table: validation is there to choose, and the test has not been opened yet. When this lab was
-# written, the frozen encoder was right about 0.660 of the validation texts, LoRA about 0.587 and the fine-tuned encoder about 0.613. So validation
+# written, the accuracies on validation were 0.660 for the frozen encoder, 0.587 for LoRA and 0.613 for the fine-tuned encoder. So validation
 # chose the frozen encoder, which is also the cheapest of the three. With 150 texts, these differences may be luck.
 #
 # ## 5. Better, or luck?
@@ -1273,13 +1274,13 @@ from course_utils.evaluation import from_shares, noise_floor
 
 
 def perfect(shares: np.ndarray) -> tuple[float, float]:
-    """Between which errors 95 % of models lie that are calibrated by construction."""
+    """The range of the errors of 95 % of models that are calibrated by construction."""
     return noise_floor(lambda labels: calibration_error(shares, labels),
                        from_shares(shares))
 
 # %% [markdown]
 # Now compare all three encoders, as trained and with their best temperature. The last column is the noise floor: 95 % of perfect models have an error
-# in this range. The softmax is your own from lab 00 if it passes its check, else ours.
+# in this range. The softmax is your own from lab 00 if it passes its check, and ours otherwise.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.sure")
@@ -1314,7 +1315,7 @@ measured("your_own_dataset.sure")
 # temperature brings them down a lot, and all it needs is the validation texts. When this lab was written, the fine-tuned encoder came into the range
 # of perfect models (0.075), and LoRA came close to it (0.114, where the range ended at 0.101). This test cannot show more: with 300 texts, an error
 # of 0.075 *cannot be told from a perfect one*, and 0.06 is not "better calibrated" than 0.09. This test shows no fault of the frozen encoder either;
-# a temperature chosen on 150 texts can even make it a little worse, by chance. To find out more, you need more texts: the floor falls roughly with
+# a temperature chosen on 150 texts can even make it a little worse, by chance. To find out more, you need more texts: the floor falls roughly as one over
 # the square root of their number. If somebody acts on the probabilities, the difference between 0.2 and the floor may matter more than a few points
 # of accuracy.
 #
@@ -1550,8 +1551,8 @@ print(card)
 # %% [markdown]
 # ### To the hub
 #
-# With an account and a network, the cell below publishes the folder: adapter, tokenizer and card. Then it loads the model as anybody can anywhere: the encoder comes under
-# its own name, your adapter is put on it, and you say the names of the classes. The adapter does not store the class names; your card lists them.
+# With an account and a network, the cell below publishes the folder: adapter, tokenizer and card. Then it loads the model as anybody could, from anywhere: the encoder comes under
+# its own name, your adapter is put on it, and you supply the names of the classes. The adapter does not store the class names; your card lists them.
 # Nothing leaves your computer unless you fill in a name, and only you see the repository until you make it public. If there is no network, the cell
 # says so and does not wait for one.
 
@@ -1579,12 +1580,12 @@ else:
 # %% [markdown]
 # ## 8. Entities and questions, from your file to a card (optional)
 #
-# The same road for the other two tasks: clean, split by group, train, measure beside something that takes no model, save, load, try, and write the
+# The same road for the other two tasks: clean, split by group, train, compare with something that needs no model, save, load, try, and write the
 # card. You built the inside of both models in labs 09 and 10; `train_model` puts them together from the tools of section 7. It measures the loss on
 # the validation rows after each epoch (`eval_strategy`), stops when it has not fallen for a while (*early stopping*), and keeps the best epoch
 # (`load_best_model_at_end`).
 #
-# If your file is for entities or questions, the cell takes it. Otherwise it does nothing; set `ROAD` to "entities" or "questions" to walk it with a default set, which takes some minutes.
+# If your file is for entities or questions, the cell takes it. Otherwise it does nothing; set `ROAD` to "entities" or "questions" to try this with a default set, which takes some minutes.
 
 # %% tags=["skip-grading"]
 from course_utils.models.own_models import (
@@ -1633,11 +1634,11 @@ if ROAD is not None and RUN_TRAINING:
 #
 # ## 9. Hand it in
 #
-# `unlabelled` has 300 sentences about the same six libraries, not equally many of each. They were written for this course in the style of docstrings.
+# `unlabelled` has 300 sentences about the same six libraries, but not the same number about each. They were written for this course in the style of docstrings.
 # They are in no package, so you cannot look them up. Their labels are not in your files; only the people who grade your work have them. That is how
 # models are measured when it matters: by somebody else, once, on texts whose labels you do not have.
 #
-# The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is only about a quarter of
+# The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** You may use any model, and all labels of the default set (the pool is only about a quarter of
 # them). Choose on your own validation texts, and replace the cell's model with yours.
 
 # %% tags=["skip-grading"]
@@ -1655,7 +1656,7 @@ else:
 # ### Exercise 11: `predictions`
 #
 # Copy the digits into the function, and turn each into a label: digit 0 is the first name in `LIBRARIES`. The check here only looks at the form. In grading, the points depend on
-# how many are right; the report lists what earns them.
+# how many are right; the output of the check lists what earns them.
 
 # %% nbgrader={"grade": false, "grade_id": "predictions", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def predictions(texts: list[str]) -> list[str]:

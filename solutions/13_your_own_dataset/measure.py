@@ -93,17 +93,17 @@ def measure(made: dict[str, Any], seed: int, labels: int) -> dict[str, dict[str,
 
 
 def leaks(made: dict[str, Any], seed: int) -> None:
-    """Prints what the frozen encoder with 400 labels gets on a split by group, and on a split at random."""
+    """Prints what the frozen encoder with 400 labels gets on the validation rows of a split by group, and of one at random."""
     names, y = made["names"], made["y"]
     accuracy = []
     for groups in (made["groups"], [str(number) for number in range(len(y))]):
         split = three_parts(groups, [names[label] for label in y], made["split_by_group"], seed)
-        some, test = split["pool"][:400], split["test"]
+        some, others = split["pool"][:400], split["validation"]
         vectors = made["embed_sorted"](
-            made["new_encoder"](), [made["texts"][row] for row in np.concatenate([some, test])]
+            made["new_encoder"](), [made["texts"][row] for row in np.concatenate([some, others])]
         )
         head = linear_head(vectors[: len(some)], y[some], len(names))
-        accuracy.append((head(vectors[len(some) :]).argmax(axis=1) == y[test]).mean())
+        accuracy.append((head(vectors[len(some) :]).argmax(axis=1) == y[others]).mean())
     by_group, at_random = accuracy
     print(
         f"split {seed}: by group {by_group:.3f}, at random {at_random:.3f}, {at_random - by_group:+.3f}",

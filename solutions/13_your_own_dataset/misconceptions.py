@@ -550,7 +550,7 @@ slip("calibration_error", "signs_cancel",
      ("abs(right[rows].mean() - confidence[rows].mean())", "(confidence[rows].mean() - right[rows].mean())"))
 
 slip("calibration_error", "squared", "Distances are squared.",
-     "The error uses the distances as they are. Squared, small ones hardly count.",
+     "The error uses the distances as they are. If they are squared, small ones hardly count.",
      ("abs(right[rows].mean() - confidence[rows].mean())", "(right[rows].mean() - confidence[rows].mean()) ** 2"))
 
 slip("calibration_error", "largest_distance", "The largest distance is returned.",

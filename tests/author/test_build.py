@@ -455,7 +455,7 @@ def test_no_cell_of_the_core_needs_what_only_an_optional_section_defines(tiny, d
     before, common, after = path.read_text().partition("# ## Common mistakes, by their symptom")
     before = before.replace(
         "about 20 minutes",
-        "about 20 minutes. **The core path** is all, about 9 minutes, and 0 for the review quiz;",
+        "about 20 minutes. **The core path** is all, about 9 minutes, plus 0 minutes for the review quiz;",
     )
     path.write_text(before + sections + common + after)
     settings.write_text(settings.read_text().replace("minutes = 20\n", "minutes = 20\ncore_minutes = 9\n"))

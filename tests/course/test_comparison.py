@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -150,6 +151,50 @@ def test_of_whole_numbers_too_the_largest_difference_is_shown_in_full():
 def test_the_largest_difference_is_shown_with_both_numbers():
     detail = verdict_of([1.0, 2.5, 9.0], [1.0, 2.0, 3.0]).checks[0].detail
     assert detail == "2 of 3 values differ, most at `result[2]`: got 9, expected 3."
+
+
+def letters_in(numbers: np.ndarray) -> str:
+    return "".join(map(chr, numbers.tolist()))
+
+
+def lines_in(table: np.ndarray) -> list[str]:
+    return [letters_in(row[row > 0]) for row in table]
+
+
+def told_of_texts(got, wanted, shown) -> str:
+    exercise = replace(exercise_of(), shown={"result": shown})
+    return compare(exercise, [outcome(got)], expected(wanted)).checks[0].detail
+
+
+def codes(*lines: str) -> np.ndarray:
+    longest = max(map(len, lines))
+    return np.array([[*map(ord, line), *[0] * (longest - len(line))] for line in lines])
+
+
+def test_numbers_that_stand_for_texts_are_shown_as_texts():
+    assert (
+        told_of_texts(codes("nine")[0], codes("nin")[0], letters_in) == "`result` is 'nine'; expected 'nin'."
+    )
+    assert (
+        told_of_texts(codes("one", "two", "six"), codes("one", "too", "sit"), lines_in)
+        == "`result[1]` is 'two'; expected 'too'."
+    )
+    assert (
+        told_of_texts(codes("one"), codes("one", "two"), lines_in)
+        == "`result` is ['one']; expected ['one', 'two']."
+    )
+    assert told_of_texts(codes("one")[0], codes("one")[0], letters_in) == ""
+
+
+def test_of_a_long_text_the_part_that_differs_is_shown():
+    before, after = "a" * 500, "b" * 500
+    detail = told_of_texts(codes(f"{before}x{after}")[0], codes(f"{before}y{after}")[0], letters_in)
+    assert detail == f"`result` is …{'a' * 20}x{'b' * 39}…; expected …{'a' * 20}y{'b' * 39}…."
+
+
+@pytest.mark.parametrize("got", [np.array([-1, 2**40]), np.array([0.5, 2.0]), np.array([[True], [False]])])
+def test_numbers_that_stand_for_no_text_are_shown_as_numbers(got):
+    assert "` is " not in told_of_texts(got, codes("ab")[0], letters_in) != ""
 
 
 def test_a_case_in_which_an_input_was_changed_does_not_count_and_the_rest_keeps_its_points():

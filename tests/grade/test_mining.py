@@ -125,6 +125,8 @@ def test_feedback_is_the_same_whatever_values_are_expected(form, attempt):
         "`y` differs: got 1e+06, expected 2.3711.",
         "`y[1, 2]` differs: got nan, expected -inf.",
         "3 of 6 values differ, most at `y[0]`: got True, expected False.",
+        "`y` is 'a`; expected b'; expected 'c\\nd'.",
+        "`y[1][0]` is …'a'; expected …'b'.",
     ],
 )
 def test_no_value_is_left_in_a_detail(detail):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checking.checks import difference
+from course_utils.checking.checks import difference, first_difference
 from course_utils.checking.exercise import Exercise, Inputs
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome
@@ -39,19 +39,9 @@ def about_cases(
         return [Symptom("two cases", "Right in every case but two.")]
     before = max((index for index in right if index < failing[0]), default=right[0])
     inputs = expected.inputs[failing[0]]
-    wrong = inputs[
-        min(_first_wrong(exercise, outcomes[failing[0]], expected.reference[failing[0]]), len(inputs) - 1)
-    ]
+    _, run = first_difference(exercise, outcomes[failing[0]], expected.reference[failing[0]])
+    wrong = inputs[min(run, len(inputs) - 1)]
     return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected.inputs[before], wrong)}.")]  # fmt: skip
-
-
-def _first_wrong(exercise: Exercise, outcome: Outcome, reference: Outcome) -> int:
-    """Which run of a case is the first that is wrong, counted from 0."""
-    if outcome.problem:
-        return outcome.problem.run
-    runs = zip(outcome.runs, reference.runs, strict=False)
-    wrong = (difference(exercise, Outcome((got,)), Outcome((wanted,))) for got, wanted in runs)
-    return next((number for number, found in enumerate(wrong) if found), 0)
 
 
 def _unlike(right: Sequence[Inputs], wrong: Inputs) -> str:

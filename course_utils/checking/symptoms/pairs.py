@@ -48,7 +48,9 @@ def wrong_pairs(
                 continue
             flat = dict(by_last_name(inputs))
             for name, array in wanted.items():
-                if got[name].size > max(4 * array.size, _LARGE):
+                if name in exercise.shown or got[name].size > max(
+                    4 * array.size, _LARGE
+                ):  # of letters, sums say nothing
                     continue
                 alike = got[name].shape == array.shape and (got[name].dtype.kind == "b") == (
                     array.dtype.kind == "b"
