@@ -17,7 +17,7 @@ from test_notebooks import printed_without_training
 
 from course_utils import plots
 from course_utils.cases.reading import PieceTokenizer
-from course_utils.data.paragraphs import load_paragraphs
+from course_utils.data.paragraphs import NOTHING, load_asked, load_paragraphs
 from course_utils.data.questions import QuestionExample, Span
 from course_utils.data.stories import UNSEEN_NAMES, make_stories
 from course_utils.exercises.question_answering_pytorch import as_arrays
@@ -472,3 +472,13 @@ def test_score_bars_have_a_bar_for_each_reader_and_set():
     (axes,) = figure.axes
     assert sorted(patch.get_width() for patch in axes.patches) == [0.3, 0.4, 0.97, 1.0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["reader", "rule"]
+
+
+def test_what_a_language_model_answered_is_kept_for_every_question_of_the_test(reference):
+    questions = load_paragraphs("test")
+    answers = load_asked()
+    assert list(answers) == [one.id for one in questions] and NOTHING not in answers.values()
+    scores = [reference.f1(answers[one.id], one.answer_texts) for one in questions]
+    assert np.mean(scores) == pytest.approx(0.303, abs=0.0005)  # as the lab says
+    said = [(answers[one.id], one.context) for one in questions if answers[one.id]]
+    assert len(said) == 200 and sum(answer not in context for answer, context in said) == 77
