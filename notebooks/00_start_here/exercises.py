@@ -71,10 +71,12 @@ softmax = Exercise(
         ),
         Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
         Case(
-            "axis=0, the first axis: of a table, over its columns; of a batch",
+            "axis=0, the first axis: of a table, over its columns; of a batch; of a single row",
             together(
                 lambda rng: {"scores": normal(rng, 3, 4), "axis": 0},
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0},
+                lambda rng: {"scores": normal(rng, 5), "axis": 0},
+                lambda rng: {"scores": normal(rng, 1, 4), "axis": 0},
             ),
         ),
         Case(
@@ -82,6 +84,15 @@ softmax = Exercise(
             together(
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": -2},
+            ),
+        ),
+        Case(
+            "other axes: axis=-2 of a table, axis=2 and axis=-3 of a batch, axis=1 of four axes",
+            together(
+                lambda rng: {"scores": normal(rng, 3, 4), "axis": -2},
+                lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 2},
+                lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": -3},
+                lambda rng: {"scores": normal(rng, 2, 3, 4, 5), "axis": 1},
             ),
         ),
         Case(

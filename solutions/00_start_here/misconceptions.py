@@ -28,6 +28,17 @@ def no_axis(scores, axis=-1):
 
 @misconception(
     "softmax",
+    "Your maximum belongs to each row (or whatever `axis` names), but the sum runs over *all* numbers of the array. "
+    "What must the numbers of one row be divided by, so that this row sums to 1?",
+)
+def sum_over_all(scores, axis=-1):
+    """The sum is taken over all numbers of the array, instead of each row."""
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / np.sum(exponentials)
+
+
+@misconception(
+    "softmax",
     "Whatever `axis` says, the last axis of your result is the one that sums to 1. Which steps run along an axis, "
     "and which argument does each of them need?",
 )

@@ -194,16 +194,25 @@ dot_product_scores = Exercise(
 # ---------------------------------------------------------------------------------- attend
 
 
-def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: int, spread: float = 0.8):
+def _attend(
+    lead: Sequence[int],
+    q_len: int,
+    k_len: int,
+    d_key: int,
+    d_value: int,
+    spread: float = 0.8,
+    constant: bool = False,
+):
     """Scores are not scaled in this lab, so short vectors keep the softmax from saturating. With a larger ``spread``, the shares
     of a query range from nearly 1 to nearly 0.
 
-    The last feature of every value is 1. So it is in every average, and in nothing else.
+    With ``constant``, the last feature of every value is 1. So it is in every average, and in nothing else.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         value = normal(rng, *lead, k_len, d_value)
-        value[..., -1] = 1
+        if constant:
+            value[..., -1] = 1
         return {
             "query": normal(rng, *lead, q_len, d_key, scale=spread),
             "key": normal(rng, *lead, k_len, d_key, scale=spread),
@@ -258,7 +267,7 @@ attend = Exercise(
         Case("4 queries (4, 3), 6 keys (6, 3), 6 values (6, 5)", _attend((), 4, 6, 3, 5)),
         Case(
             "a batch of 2: query (2, 4, 3), key (2, 6, 3), value (2, 6, 5); then two leading axes, (2, 3)",
-            together(_attend((2,), 4, 6, 3, 5), _attend((2, 3), 4, 7, 5, 6)),
+            together(_attend((2,), 4, 6, 3, 5, constant=True), _attend((2, 3), 4, 7, 5, 6, constant=True)),
         ),
         Case("all sizes equal: query, key and value (4, 4, 4)", _attend((4,), 4, 4, 4, 4)),
         Case(
@@ -273,12 +282,13 @@ attend = Exercise(
 # ---------------------------------------------------------------------------------- reweight
 
 
-def _words(*shape: int) -> Callable[[np.random.Generator], Inputs]:
-    """The last feature of every word is 1. So it is in every average, and in nothing else."""
+def _words(*shape: int, constant: bool = False) -> Callable[[np.random.Generator], Inputs]:
+    """With ``constant``, the last feature of every word is 1. So it is in every average, and in nothing else."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         x = normal(rng, *shape, scale=0.7)
-        x[..., -1] = 1
+        if constant:
+            x[..., -1] = 1
         return {"x": x}
 
     return inputs
@@ -320,7 +330,7 @@ reweight = Exercise(
         ),
         Case(
             "a batch of 2: x of shape (2, 6, 4); then two leading axes, (2, 3, 5, 4)",
-            together(_words(2, 6, 4), _words(2, 3, 5, 4)),
+            together(_words(2, 6, 4, constant=True), _words(2, 3, 5, 4, constant=True)),
         ),
         Case("very long words: large dot products, positive, negative and near 0", _very_long),
         Case("the sentence said twice", _said_twice, saying_it_twice_changes_nothing),
@@ -387,9 +397,13 @@ layer_cost = Exercise(
         Case("self-attention", _layer("self-attention", _even(20, 60))),
         Case("recurrent", _layer("recurrent", _even(20, 60))),
         Case(
-            "convolutional: kernel 3, unless another one is given; then kernel 5 and 21 positions",
+            "convolutional: kernel 3, unless another one is given; then kernel 5, 4 and 2",
             together(
-                _layer("convolutional", _even(20, 60)), _layer("convolutional", lambda rng: 21, kernel=5)
+                _layer("convolutional", _even(20, 60)),
+                *(
+                    _layer("convolutional", lambda rng, n=n: n, kernel=kernel)
+                    for n, kernel in ((21, 5), (22, 5), (23, 5), (8, 4), (8, 2))
+                ),
             ),
         ),
         Case(
@@ -400,11 +414,21 @@ layer_cost = Exercise(
             ),
         ),
         Case(
-            "dilated, where the layers just reach: kernel 3 and 27 or 243 positions, kernel 5 and 125",
+            "dilated, where the layers just reach: kernel 3 and 27 or 243 positions, kernel 5 and 125, kernel 8 and 512",
             together(  # ratios of logarithms are whole, or a little more or less
-                _layer("dilated", lambda rng: 27),
-                _layer("dilated", lambda rng: 125, kernel=5),
-                _layer("dilated", lambda rng: 243),
+                *(
+                    _layer("dilated", lambda rng, n=n: n, kernel=kernel)
+                    for n, kernel in ((27, 3), (125, 5), (243, 3), (512, 8))
+                ),
+            ),
+        ),
+        Case(
+            "dilated, where the layers just do not reach: kernel 3 and 10, 244 or 2,188 positions, kernel 2 and 4,097",
+            together(
+                *(
+                    _layer("dilated", lambda rng, n=n: n, kernel=kernel)
+                    for n, kernel in ((10, 3), (244, 3), (2188, 3), (4097, 2))
+                ),
             ),
         ),
         Case("a single position, every kind", _one_position),

@@ -452,6 +452,10 @@ slip("layer_cost", "key_error_for_unknown_kinds", "An unknown kind raises KeyErr
      "ValueError that names the kind, so check the kind first.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', "raise KeyError(kind)"))
 
+slip("layer_cost", "unknown_kind_not_named", "The ValueError does not name the unknown kind.",
+     "You refuse the unknown kind, as you should. The message must also say which kind it was, or its reader has to search for it.",
+     ('raise ValueError(f"unknown kind of layer: {kind!r}")', 'raise ValueError("unknown kind of layer")'))
+
 slip("layer_cost", "unknown_kinds_accepted", "An unknown kind gets an answer instead of a ValueError.",
      "What happens to a kind that does not exist? Does your last branch catch all other kinds? Then a typing "
      "mistake gives wrong numbers, and nobody notices. The docstring promises a ValueError.",

@@ -89,7 +89,7 @@ def _values(
         if best is not None:
             found.setdefault(best, []).append(output)
     symptoms = []
-    scope = "Where there is a result: " if beside_problems else ""
+    scope = "Where a wrong result comes back: " if beside_problems else ""
     for symptom, names in found.items():
         text = symptom.sentence.replace("{it}", " and ".join(f"`{each}`" for each in names))
         symptoms.append(replace(symptom, sentence=scope + (_plural(text) if len(names) > 1 else text)))

@@ -50,9 +50,12 @@ def factor_of_its_own(pairs: Sequence[Pair]) -> Found | None:
         return None
     if len(pairs) < 2 or None in factors or any(evidence([pair]) < 3 for pair in pairs):
         return None
+    words = list(dict.fromkeys(map(number_in_words, factors)))
+    if len(words) < 2:  # they look the same
+        return None
     return "factor that varies", (
         "{it} is a multiple of what is expected, but not always the same one: "
-        f"{', '.join(map(number_in_words, factors[:3]))}{' ...' if len(factors) > 3 else ''} times. Which size does that depend on?"
+        f"{', '.join(words[:3])}{' ...' if len(words) > 3 else ''} times. Does that depend on a size?"
     )
 
 
@@ -86,12 +89,12 @@ def factor_of_rows(pair: Pair) -> Iterator[Found]:
         if _is_scaled_along(got, wanted, -1):
             yield (
                 "factor of rows",
-                "Each row of {it} is proportional to the expected one, with a factor of its own.",
+                "{it} is proportional to what is expected row by row, each with a factor of its own.",
             )
         if _is_scaled_along(got, wanted, tuple(range(got.ndim - 1))):
             yield (
                 "factor of columns",
-                "Each column of {it} is proportional to the expected one, with a factor of its own.",
+                "{it} is proportional to what is expected column by column, each with a factor of its own.",
             )
 
 
