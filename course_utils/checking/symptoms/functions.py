@@ -50,9 +50,11 @@ def factor_of_its_own(pairs: Sequence[Pair]) -> Found | None:
         return None
     if len(pairs) < 2 or None in factors or any(evidence([pair]) < 3 for pair in pairs):
         return None
-    words = list(dict.fromkeys(map(number_in_words, factors)))
-    if len(words) < 2:  # they look the same
+    words = [number_in_words(factor) for factor in factors]
+    if len(set(words)) < 2:  # they look the same
         return None
+    if len(set(words[:3])) < 2:
+        words = list(dict.fromkeys(words))
     return "factor that varies", (
         "{it} is a multiple of what is expected, but not always the same one: "
         f"{', '.join(words[:3])}{' ...' if len(words) > 3 else ''} times. Does that depend on a size?"
