@@ -263,7 +263,18 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
 
 def _what_differs(check: CheckResult) -> str:
     """The detail, and for which of a case's inputs it comes up, where there are several."""
-    return f"Inputs {check.run[0]} of {check.run[1]}: {check.detail}" if check.run else check.detail
+    detail = check.detail
+    if (
+        own := _OWN_WORDS.match(detail)
+    ) and "of its cell: " not in detail:  # no line of the learner's raised it
+        detail = own[1].upper() + detail[own.end() :]
+    return f"Inputs {check.run[0]} of {check.run[1]}: {detail}" if check.run else detail
+
+
+_OWN_WORDS = re.compile(
+    r"(?:TypeError|ValueError|AssertionError|Wrong\w+): (?=(?:it|the|there|an?|no|in|afterwards)\b)(.)"
+)
+"""How an error begins that a check raises about what a function returned."""
 
 
 def _details(group: list[CheckResult], folded: bool = False) -> str:

@@ -717,3 +717,17 @@ def test_what_an_object_of_the_course_s_own_counts_while_it_is_used_is_no_change
 
     assert changed_by(lambda v: v(), Tokenizer()) == ()
     assert changed_by(next, iter([1, 2])) == ()
+
+
+def test_what_a_check_says_of_a_result_does_not_look_like_an_error_of_the_learner_s_code():
+    def told(message: str, where: str = "") -> str:
+        verdict = verdict_of(Outcome(problem=Problem("exception", message, where)), [1.0])
+        return repr(Report(verdict, "lab.answer"))
+
+    said = told("TypeError: it returned 26.5, a float; expected three whole numbers.")
+    assert "It returned 26.5, a float; expected three whole numbers." in said and "TypeError" not in said
+    for message, where in (
+        ("TypeError: it returned 2", "answer, line 3 of its cell: raise TypeError('it returned 2')"),
+        ("TypeError: unsupported operand type(s)", ""),
+    ):
+        assert message in told(message, where)

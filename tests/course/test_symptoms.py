@@ -201,6 +201,20 @@ def test_what_two_cases_to_compare_differ_in_is_stated():
         assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
 
 
+def test_what_another_case_that_is_right_has_too_is_no_difference():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    shapes = [(2, 3, 5), (2, 4), (2, 5), (2, 6), (3, 4), (3, 6)]
+    inputs = [{"x": np.ones(shape)} for shape in shapes]
+    got = [right, wrong, wrong, wrong, right, right]
+    said = judged(got, [right] * 6, inputs=inputs)
+    assert said[-1].sentence.endswith(
+        "there, `x` has shape (2, 4) instead of (2, 3, 5)."
+    )  # not that it has two axes
+    inputs[1]["x"] = np.full((2, 4), 1000.0)
+    said = judged(got, [right] * 6, inputs=inputs)
+    assert said[-1].sentence.endswith("only there, `x` has numbers larger than 100 in size.")
+
+
 @pytest.mark.parametrize("raised", [False, True])
 def test_the_inputs_that_are_compared_are_those_that_are_wrong(raised):
     right, wrong = ({"y": np.array(number)} for number in (1.0, 5.0))

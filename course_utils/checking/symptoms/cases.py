@@ -41,22 +41,22 @@ def about_cases(
     inputs = expected.inputs[failing[0]]
     _, run = first_difference(exercise, outcomes[failing[0]], expected.reference[failing[0]])
     wrong = inputs[min(run, len(inputs) - 1)]
-    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected.inputs[before], wrong)}.")]  # fmt: skip
+    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected.inputs[before][0], [expected.inputs[index] for index in right], wrong)}.")]  # fmt: skip
 
 
-def _unlike(right: Sequence[Inputs], wrong: Inputs) -> str:
-    """What distinguishes the inputs of a run that is wrong from those of a case that is right."""
-    here, there = (
-        dict.fromkeys(
-            feature for run in runs for name, value in by_last_name(run) for feature in _features(name, value)
-        )
-        for runs in ([wrong], right)
+def _unlike(before: Inputs, right: Sequence[Sequence[Inputs]], wrong: Inputs) -> str:
+    """What distinguishes the inputs of a run that is wrong from those of all cases that are right; or else from a run of the one before."""
+    here, *there = (
+        dict.fromkeys(feature for name, value in by_last_name(run) for feature in _features(name, value))
+        for run in (wrong, *(run for runs in right for run in runs))
     )
-    if only := [feature for feature in here if feature not in there]:
+    if only := [feature for feature in here if not any(feature in each for each in there)]:
         return f"only there, {min(only, key=_rank)}"
-    if only := [feature for feature in there if feature not in here]:
+    if only := [
+        feature for feature in there[0] if feature not in here and all(feature in each for each in there)
+    ]:
         return f"not there, {min(only, key=_rank)}"
-    flat = [dict(by_last_name(run)) for run in (wrong, right[0])]
+    flat = [dict(by_last_name(run)) for run in (wrong, before)]
     for name, value in flat[0].items():
         sizes = [np.shape(array) for each in flat if (array := as_array(each.get(name))) is not None]
         if len(sizes) == 2 and sizes[0] != sizes[1]:
@@ -92,6 +92,10 @@ def _rank(feature: str) -> tuple[bool, bool]:
     return "axes" in feature, "mask" not in feature
 
 
+_LARGE = 100
+"""An exponential of a number of that size is far beyond float32."""
+
+
 def _features(name: str, value: Any) -> Iterator[str]:
     """What may be said about an input, in words."""
     if value is None:
@@ -101,6 +105,8 @@ def _features(name: str, value: Any) -> Iterator[str]:
     if array is not None:
         yield f"`{name}` is given"
         yield f"`{name}` has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}"
+        if array.dtype.kind == "f" and (np.abs(array) > _LARGE).any():
+            yield f"`{name}` has numbers larger than {_LARGE} in size"
         if array.dtype.kind == "b" and array.ndim and not array.any(axis=-1).all():
             yield f"a row of `{name}` is False everywhere"
     elif isinstance(value, bool):
