@@ -9,7 +9,8 @@ S = "<script>window.attacked = 1</script><img src=x onerror=window.attacked=1>`<
 cases = [{"runs": [{S: ["f8", [0], ""]}], "problem": None, "changed_inputs": [S]},
          {"runs": [], "problem": ["exception", S, S, 0], "changed_inputs": [S]},
          {"runs": [], "problem": ["type", S, S, 0], "changed_inputs": []}] * 4
-del cases[9:]  # as many as the exercise has
+from course_utils.checking.exercise import find_exercise
+del cases[len(find_exercise("start_here.softmax").cases):]
 sys.modules["course_utils.checking.check"]._display = lambda data: publish("display_data", bundle(cases))
 print("TRIED")
 def softmax(scores, axis=-1):

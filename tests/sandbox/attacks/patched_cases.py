@@ -1,5 +1,7 @@
 """Easier cases: one input, all of whose softmaxes are the same."""
 
+from course_utils.checking.exercise import find_exercise
+
 EXTRA = [
     """
 import numpy as np
@@ -15,4 +17,4 @@ object.__setattr__(exercise.find_exercise("start_here.softmax"), "rtol", 1e9)
 ]
 CELLS = {"softmax": "def softmax(scores, axis=-1):\n    return np.ones((1, 1))"}
 LAST = ["print('TRIED', len(used))"]
-PROBE = "TRIED 9"
+PROBE = f"TRIED {len(find_exercise('start_here.softmax').cases)}"

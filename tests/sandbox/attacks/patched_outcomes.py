@@ -1,5 +1,7 @@
 """What packs the arrays says that they are right, instead of what they are."""
 
+from course_utils.checking.exercise import find_exercise
+
 EXTRA = [
     """
 import sys, course_utils.checking.outcome as outcome
@@ -13,4 +15,4 @@ check_module.encode = outcome.encode = encode
 ]
 CELLS = {"softmax": "def softmax(scores, axis=-1):\n    return scores"}
 LAST = ["print('TRIED', calls)"]
-PROBE = "TRIED [9]"
+PROBE = f"TRIED [{len(find_exercise('start_here.softmax').cases)}]"
