@@ -159,8 +159,12 @@ answer_token_span = Exercise(
             together(_token_span(6, 8, slice(0, 9)), _token_span(6, 8, slice(6, 19))),
         ),
         Case(
-            "a window behind it, and one that holds it",
-            together(_token_span(0, 2, slice(8, 19)), _token_span(0, 2, slice(0, 11))),
+            "a window behind it, and two that hold it",
+            together(
+                _token_span(0, 2, slice(8, 19)),
+                _token_span(0, 2, slice(0, 11)),
+                _token_span(1, 3, slice(0, 13)),
+            ),
         ),
     ),
     properties=(tokens_cover_the_answer,),
@@ -173,7 +177,7 @@ def _windows(count: int, overlap: int, missing: int = 0) -> Callable[[np.random.
     """A length that takes so many windows; the last one lacks ``missing`` tokens to be full."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        size = int(rng.integers(11, 120))
+        size = int(rng.integers(11, 4000))
         return {"length": size + (count - 1) * (size - overlap) - missing, "size": size, "overlap": overlap}
 
     return inputs
@@ -283,6 +287,10 @@ def _features(
         text, question = known[:words], known[words:]
         if twice:
             text[: answer[1] - answer[0]] = text[slice(*answer)]
+        if (
+            answer and cut and answer[1] - answer[0] == 1
+        ):  # what is left of the word stands in the first one, too
+            text[0] = text[0][:4] + text[answer[0]][4:]
         context = space + f" {space}".join([" ".join(text[:4]) + ".", " ".join(text[4:]) + "."])
         span = None
         if answer:
@@ -613,7 +621,7 @@ _ALL_SPANS = SPANS | {
         {9: 900, 5: 3},
         {6: 900, 10: 4.5},
         6,
-        0.0,
+        200.0,
     ),
     "four starts that are better have no good end": ({10: 6, 9: 6, 8: 6, 7: 6, 6: 4.5}, {6: 6}, 6, 0.0),
 }

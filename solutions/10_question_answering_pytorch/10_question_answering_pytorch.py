@@ -1335,13 +1335,14 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together.
 
 # %% tags=["skip-grading"]
+from course_utils.data.paragraphs import load_asked
+
+
 def f1s(texts, examples):
     """What the mean F1 is made of: the F1 of each question."""
     pairs = zip(texts, examples, strict=True)
     return accuracy([f1(text, one.answer_texts) for text, one in pairs])
 
-
-from course_utils.data.paragraphs import load_asked
 
 examples, asked = parts["test"], load_asked()
 prose_said = ask(prose_reader, examples)
