@@ -264,9 +264,8 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
 def _what_differs(check: CheckResult) -> str:
     """The detail, and for which of a case's inputs it comes up, where there are several."""
     detail = check.detail
-    if (
-        own := _OWN_WORDS.match(detail)
-    ) and "of its cell: " not in detail:  # no line of the learner's raised it
+    own = _OWN_WORDS.match(detail)
+    if own and "of its cell: " not in detail:  # no line of the learner's raised it
         detail = own[1].upper() + detail[own.end() :]
     return f"Inputs {check.run[0]} of {check.run[1]}: {detail}" if check.run else detail
 

@@ -48,9 +48,8 @@ def wrong_pairs(
                 continue
             flat = dict(by_last_name(inputs))
             for name, array in wanted.items():
-                if name in exercise.shown or got[name].size > max(
-                    4 * array.size, _LARGE
-                ):  # of letters, sums say nothing
+                too_large = got[name].size > max(4 * array.size, _LARGE)
+                if too_large or name in exercise.shown:  # sums of letters say nothing
                     continue
                 alike = got[name].shape == array.shape and (got[name].dtype.kind == "b") == (
                     array.dtype.kind == "b"
