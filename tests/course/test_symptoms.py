@@ -426,6 +426,11 @@ def test_one_factor_in_each_case_is_no_factor_of_each_row():
     assert "0.5, 0.25, 0.5 times" in judged(halves, batches)[0].sentence
     positive = [np.abs(table) for table in TABLES]  # that all of it is too small says less
     assert names_of([table / table.shape[-1] for table in positive], positive)[0] == "factor that varies"
+    four = [*batches, batches[0]]
+    said = judged(
+        [batch * factor for batch, factor in zip(four, (0.7766, 0.777, 0.7774, 0.5), strict=True)], four
+    )
+    assert "0.777, 0.5 times" in said[0].sentence
     rows = TABLES[0] * np.array([[2], [3], [4]])  # of these cases, one has a factor for each row
     assert not {"factor of rows", "factor that varies"} & set(names_of([rows, 3 * TABLES[1]], TABLES))
 
@@ -485,3 +490,11 @@ def test_a_symptom_of_one_output_names_the_cases_in_which_that_output_is_wrong()
         "In “case 0”: `y` is 2 times what is expected.",
         "In “case 1”: `other` is larger than expected by 1 everywhere.",
     }
+
+
+def test_an_argument_that_is_missing_is_not_one_too_many():
+    problem = Problem("exception", "TypeError: layer_cost() missing 1 required positional argument: 'kernel'")
+    exercise = Exercise("f", ("y",), (Case("case 0", lambda rng: {}),))
+    expected = Expected(([{"x": 0}],), (Outcome(({"y": np.array(1.0)},)),))
+    (said, *_) = symptoms_of(exercise, [Outcome(problem=problem)], expected)
+    assert said.name == "missing argument" and "without an argument that it needs" in said.sentence

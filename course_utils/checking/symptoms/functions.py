@@ -51,9 +51,9 @@ def factor_of_its_own(pairs: Sequence[Pair]) -> Found | None:
     if len(pairs) < 2 or None in factors or any(evidence([pair]) < 3 for pair in pairs):
         return None
     words = [number_in_words(factor) for factor in factors]
-    if len(set(words)) < 2:  # they look the same
-        return None
-    if len(set(words[:3])) < 2:
+    if (
+        len(set(words[:3])) < 2
+    ):  # three equal numbers would say nothing; those that are all alike have been found before
         words = list(dict.fromkeys(words))
     return "factor that varies", (
         "{it} is a multiple of what is expected, but not always the same one: "
