@@ -579,7 +579,7 @@ def test_predictions_and_report_go_from_release_to_feedback(tmp_path, monkeypatc
     assert "No example of a mistake." in pages["good"]
     assert f"{automatic + 3:g} of {lab.points:g} points" in " ".join(pages["good"].split())
     assert "better than always the same label (19 %)" in pages["poor"] and "Not reached." in pages["poor"]
-    assert "there are 8 labels for 300 texts" in pages["broken"]
+    assert "There are 8 labels for 300 texts" in pages["broken"]
     digits = "".join(str(LIBRARIES.index(str(label))) for label in lab.hidden["label"])
     assert not any(digits[:40] in page for page in pages.values())
 
