@@ -172,7 +172,7 @@ answer_token_spans = Exercise(
         ),
         Case(
             "a full stop stands right behind the answer, and is not part of it",
-            _token_spans([(7, 9, 2, 19), (8, 9, 6, 19)]),
+            together(*(_token_spans([(7, 9, 2, 19), (8, 9, 6, 19)]) for _ in range(2))),
         ),
         Case(
             "answers that begin and end within a word; int64 numbers",
