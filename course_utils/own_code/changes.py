@@ -131,6 +131,11 @@ class _Spot:
     field: str
     index: int | None
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is the only statement of a block, which cannot be left out."""
+        return self.index is not None and len(getattr(self.parent, self.field)) == 1
+
     def put(self, new: ast.AST) -> None:
         if self.index is None:
             setattr(self.parent, self.field, new)
@@ -228,9 +233,11 @@ def _replacements(
             _whole(upper) is None
         ) and _name(getattr(spot.parent, "value", spot.parent)) != "shape":
             yield "slice", ":"
-        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]):
+        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]) if not spot.is_alone:
             yield "line left out", ""
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in _names(value):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+            name in _names(value) and not spot.is_alone
+        ):
             yield "line left out", ""
 
 

@@ -15,9 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Exercise, Inputs, call_for_dict, call_function
+from course_utils.checking.exercise import Exercise, Inputs
 from course_utils.own_code.changes import changes, lines_shown
-from course_utils.own_code.trials import ERROR, MIXED, SAME, SHAPE, VALUES, Effect, Trial, Tried, try_changes
+from course_utils.own_code.trials import (
+    ERROR,
+    MIXED,
+    SAME,
+    SHAPE,
+    VALUES,
+    Effect,
+    Trial,
+    Tried,
+    is_called_plainly,
+    try_changes,
+)
 from course_utils.quiz import Option, Question
 
 EASY, MIDDLE, HARD = 1, 2, 3
@@ -117,6 +128,7 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             and effect.kind != MIXED
             and not _is_opaque(tried, title)
             and not _leans_on_another(title)
+            and not (effect.kind == ERROR and title in tried.several)  # which of them raises it?
         ]
         for wanted, words, difficulty in (
             ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
@@ -158,13 +170,13 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if effect.kind in (VALUES, SHAPE, ERROR)
             and len(title) <= _LONGEST
             and _sizes(tried, title) is not None
-            and not (effect.kind == ERROR and _is_several(title))  # which of them raises it?
+            and not (effect.kind == ERROR and title in tried.several)  # which of them raises it?
             and not _leans_on_another(title)
         ]
         if not plain:
             continue
         title, effect = chance.choice(plain)
-        if len(names) == 2 and effect.kind == VALUES and _is_called_plainly(exercise):
+        if len(names) == 2 and effect.kind == VALUES and is_called_plainly(exercise):
             a, b = names
             answers = {
                 (a,): f"`{a}` changes, `{b}` stays the same.",
@@ -185,7 +197,7 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         others = [name for name in names if name not in effect.names] if effect.kind == VALUES else []
         why = " ".join([effect.evidence, *(f"`{name}` stays the same." for name in others[:2])])
         options = [Option(text, text == right, why) for text in answers.values()]
-        words = f"{_if(trial)} What would happen with {_input(title)}{_sizes(tried, title)}?"
+        words = f"{_if(trial)} What would happen with {_input(tried, title)}{_sizes(tried, title)}?"
         yield _asked(tried, "happens", difficulty, [trial], words, options, chance)
 
 
@@ -197,7 +209,7 @@ def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         yield from _one_of(
             tried, "breaks", MIDDLE, right, wrong, chance,
             f"This is true of your code: “{title}” After which of these changes would it no longer be true?",
-            lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(trial)}",
+            lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(tried, trial)}",
         )  # fmt: skip
 
 
@@ -214,16 +226,16 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             (ERROR, "would raise an error", EASY),
             (SHAPE, "would give the result another shape", EASY),
         ):
-            if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and _is_several(title)):
+            if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and title in tried.several):
                 continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
             wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
             yield from _one_of(
                 tried, f"changes:{kind}", difficulty, right, wrong, chance,
-                f"Take {_input(title)}{sizes}. Which of these changes {words}?",
+                f"Take {_input(tried, title)}{sizes}. Which of these changes {words}?",
                 lambda trial, title=title: _what(trial.effects[title]),
             )  # fmt: skip
-    if len(tried.exercise.returns) == 2 and _is_called_plainly(tried.exercise):
+    if len(tried.exercise.returns) == 2 and is_called_plainly(tried.exercise):
         always = [
             (trial, {each.names for each in trial.effects.values() if each.kind == VALUES})
             for trial in tried.trials
@@ -236,13 +248,13 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             yield from _one_of(
                 tried, "changes:names", MIDDLE, right, wrong, chance,
                 f"Which of these changes would leave `{other}` as it is, and change only `{one}`?",
-                _first,
+                lambda trial: _first(tried, trial),
             )  # fmt: skip
 
 
 def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """What does ``print(result.shape)`` show, as the code is, or with a change?"""
-    for title, (inputs, came) in tried.shapes.items() if _is_called_plainly(tried.exercise) else ():
+    for title, (inputs, came) in tried.shapes.items() if is_called_plainly(tried.exercise) else ():
         if not (described := _described(inputs)):
             continue
         given = [value.shape for value in inputs.values() if isinstance(value, np.ndarray)]
@@ -266,7 +278,7 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 shown = f"print({name}.shape)"
                 new = trial.shapes[title][name]
                 likely = [shape, *(each for each in _likely(new, [*given, shape]) if each != shape)]
-                if new == shape or len(likely) < 3:
+                if new == shape or new in given or len(likely) < 3:
                     continue
                 why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
                 options = [Option(f"`{new}`", True, why)]
@@ -340,7 +352,7 @@ def _named(trial: Trial) -> str:
 def _sizes(tried: Tried, title: str) -> str | None:
     """The sizes of an input; None if they cannot be said in a few words, so that nobody could tell what shape comes out."""
     if title in tried.shapes and (described := _described(tried.shapes[title][0])):
-        return f" ({'first ' if _is_several(title) else ''}{described})"
+        return f" ({'first ' if title in tried.several else ''}{described})"
     arrays = any(isinstance(value, np.ndarray) for value in tried.inputs[title].values())
     return "" if not arrays and "(" in title and any(each.isdigit() for each in title) else None
 
@@ -350,14 +362,9 @@ def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
     return effect.kind in (SAME, VALUES) or _sizes(tried, title) is not None
 
 
-def _is_called_plainly(exercise: Exercise) -> bool:
-    """Whether what a check sees is what the learner's function returns: some exercises make a model and measure what it does."""
-    return exercise.call in (call_function, call_for_dict)
-
-
 def _is_seen(exercise: Exercise) -> bool:
-    """Whether "the result" means something to a reader: what comes back, and not much that a check has measured."""
-    return _is_called_plainly(exercise) or len(exercise.returns) <= 3
+    """Whether "the result" means something to a reader: what comes back, not several things that a check has measured."""
+    return is_called_plainly(exercise) or len(exercise.returns) == 1
 
 
 def _is_opaque(tried: Tried, title: str) -> bool:
@@ -370,8 +377,8 @@ def _is_opaque(tried: Tried, title: str) -> bool:
 
 
 def _leans_on_another(title: str) -> bool:
-    """Whether a title can be understood only beside the one before it: "the same, with biases"."""
-    return re.match(r"(the same|as before|other|another|again|once more)\b", title) is not None
+    """Whether a title can be understood only beside another one: "the same, with biases", "it ends with a full stop"."""
+    return re.search(r"^(the same|as before|other|another|again|once more)\b|\bit\b", title) is not None
 
 
 def _is_one_number(tried: Tried, title: str) -> bool:
@@ -385,12 +392,8 @@ def _has_text(value: Any) -> bool:
     return isinstance(value, dict) or (isinstance(value, str) and " " in value)
 
 
-def _is_several(title: str) -> bool:
-    return ";" in title or "then" in title
-
-
-def _input(title: str) -> str:
-    return f"the input{'s' if _is_several(title) else ''} “{title}”"
+def _input(tried: Tried, title: str) -> str:
+    return f"the input{'s' if title in tried.several else ''} “{title}”"
 
 
 def _what(effect: Effect) -> str:
@@ -399,10 +402,10 @@ def _what(effect: Effect) -> str:
     )
 
 
-def _first(trial: Trial) -> str:
+def _first(tried: Tried, trial: Trial) -> str:
     """What a change does where it does something."""
     title, effect = next((title, each) for title, each in trial.effects.items() if each.kind != SAME)
-    return f"With {_input(title)}: {effect.evidence}"
+    return f"With {_input(tried, title)}: {effect.evidence}"
 
 
 def _described(inputs: Inputs) -> str:

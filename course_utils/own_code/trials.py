@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, Inputs, sentence
+from course_utils.checking.exercise import (
+    PUBLIC_SEED,
+    Case,
+    Exercise,
+    Inputs,
+    call_for_dict,
+    call_function,
+    sentence,
+)
 from course_utils.checking.outcome import Outcome, try_case
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.own_code.changes import Change
@@ -70,6 +78,7 @@ class Tried:
     Attributes:
         cases: those that can be asked about.
         inputs: title -> inputs of the first run at the first seed.
+        several: titles of the cases that have more than one run.
         shapes: title -> inputs of the first run, and the shapes of what comes back; only where shapes do not depend on the seed.
     """
 
@@ -78,16 +87,21 @@ class Tried:
     cases: tuple[Case, ...]
     trials: tuple[Trial, ...]
     inputs: Mapping[str, Inputs]
+    several: frozenset[str]
     shapes: Mapping[str, tuple[Inputs, Shapes]]
 
 
-def defined(source: str, name: str, namespace: Mapping[str, Any]) -> Any:
-    """What a text defines, among copies of the names of a notebook: the notebook itself keeps what it has.
+def is_called_plainly(exercise: Exercise) -> bool:
+    """Whether what a check sees is what the learner's function returns: some exercises make a model and measure what it does."""
+    return exercise.call in (call_function, call_for_dict)
+
+
+def defined(source: str, name: str, names: dict[str, Any]) -> Any:
+    """What a text defines among other names. Give a copy of a notebook's, so that the notebook keeps what it has.
 
     Raises:
         Exception: whatever the text raises.
     """
-    names = dict(namespace)
     exec(compile(source, f"<{name}, to try>", "exec", dont_inherit=True), names)
     return names[name]
 
@@ -135,16 +149,18 @@ def try_changes(
             break
         if trial := runner.trial(change, cases, own):
             trials.append(trial)
-    inputs = {case.title: case.runs(key, SEEDS[0])[0] for case in cases}
+    given = {case.title: case.runs(key, SEEDS[0]) for case in cases}
+    inputs = {title: runs[0] for title, runs in given.items()}
+    several = frozenset(title for title, runs in given.items() if len(runs) > 1)
     shapes = {}
     for number, case in enumerate(cases):
-        given = [case.runs(key, seed)[0] for seed in SEEDS]
+        first = [case.runs(key, seed)[0] for seed in SEEDS]
         came = [_shapes_of(own[seed][number]) for seed in SEEDS]
         if all(each == came[0] for each in came) and all(
-            _shapes(each) == _shapes(given[0]) for each in given
+            _shapes(each) == _shapes(first[0]) for each in first
         ):
-            shapes[case.title] = given[0], came[0]
-    return Tried(exercise, source, tuple(cases), tuple(trials), inputs, shapes)
+            shapes[case.title] = first[0], came[0]
+    return Tried(exercise, source, tuple(cases), tuple(trials), inputs, several, shapes)
 
 
 def _shapes_of(outcome: Outcome) -> Shapes:
@@ -163,16 +179,17 @@ class _Runner:
     def outcomes(
         self, source: str, cases: Sequence[Case], seeds: Sequence[int]
     ) -> dict[int, list[Outcome]] | None:
+        names = dict(self.namespace)
         try:
             with time_limit(_CASE_SECONDS):
-                learner = defined(source, self.exercise.name, self.namespace)
+                learner = defined(source, self.exercise.name, names)
         except (Exception, TooSlow):
             return None
         found: dict[int, list[Outcome]] = {}
         for seed in seeds:
             found[seed] = []
             for case in cases:
-                outcome = try_case(self.exercise, case, self.key, learner, seed, self.namespace)
+                outcome = try_case(self.exercise, case, self.key, learner, seed, names)
                 if outcome.problem and outcome.problem.kind == "slow":
                     return None
                 found[seed].append(outcome)
@@ -240,6 +257,8 @@ class _Runner:
             title = sentence(each)
             if title not in self.held:
                 continue
+            if any(effects[cases[at].title].kind == SHAPE for at in self.held[title]):
+                continue  # a sentence about what is no longer there is neither true nor false
             seen = {
                 seed: [self._holds(each, cases[at], changed[seed][at], seed) for at in self.held[title]]
                 for seed in SEEDS
@@ -253,9 +272,16 @@ class _Runner:
         return broken, frozenset(kept)
 
     def compare(self, own: Outcome, changed: Outcome) -> Effect | None:
-        """None where the two differ so little that rounding may decide."""
-        if changed.problem:
-            return Effect(ERROR, (), f"It raises `{_short(changed.problem.message)}`.")
+        """None where the two differ so little that rounding may decide, and where not the learner's code but what calls it complains."""
+        if problem := changed.problem:
+            if problem.kind != "exception" or not problem.where:
+                return None
+            said = _short(problem.message)
+            if not is_called_plainly(
+                self.exercise
+            ):  # what calls it may have put another exception in its place
+                said = said.partition(": ")[2] or "an error"
+            return Effect(ERROR, (), f"It raises an error: `{said}`.")
         seen = [self._compare(one, two) for one, two in zip(own.runs, changed.runs, strict=True)]
         if None in seen:
             return None

@@ -10,10 +10,12 @@ import pytest
 from project import LABS
 
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.outcome import Outcome, Problem
 from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
+from course_utils.own_code.trials import _Runner
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
 
@@ -228,6 +230,69 @@ def test_a_question_can_be_answered_from_what_it_says():
     )
     asked = asked_of("def shares(x):\n    kinds = set(x)\n    return len(kinds) + len(x)\n", words)
     assert not [each for each in asked if each.kind == "inputs"]  # nobody sees the words
+
+
+def _in_cases(*inputs, **more) -> Exercise:
+    return Exercise(
+        name="shares",
+        returns=("weights",),
+        cases=tuple(Case(title, lambda rng, make=make: make(rng)) for title, make in inputs),
+        **more,
+    )
+
+
+def test_what_calls_the_code_is_not_the_code():
+    """A check's complaint about what came back is no exception of the learner's."""
+    runner, own = _Runner(EXERCISE, "lab.shares", {}), Outcome(({"weights": np.ones(2)},))
+    for kind, where in (("type", ""), ("missing", ""), ("exception", "")):
+        assert runner.compare(own, Outcome(problem=Problem(kind, "TypeError: one axis", where))) is None
+    raised = runner.compare(
+        own, Outcome(problem=Problem("exception", "TypeError: one axis", "shares, line 3"))
+    )
+    assert raised.kind == "error" and "`TypeError: one axis`" in raised.evidence
+    asked = asked_of(
+        "def shares(x):\n    return x.sum(axis=-1) + np.zeros(1)\n",
+        _in_cases(
+            ("one row", lambda rng: {"x": rng.normal(size=3)}),
+            ("two rows", lambda rng: {"x": rng.normal(size=(2, 4))}),
+        ),
+    )
+    assert [
+        option for each in asked for option in each.question.options if "It raises an error: `" in option.why
+    ]
+
+
+def test_a_block_s_only_line_is_not_left_out():
+    source = "def f(x):\n    for n in range(3):\n        x = x + n\n    x = x * 2\n    return x\n"
+    assert [each.line for each in changes(source) if not each.new] == [4]
+
+
+def test_how_many_inputs_there_are_is_counted():
+    cases = _in_cases(
+        ("three sizes", lambda rng: [{"x": rng.normal(size=(2, size))} for size in (3, 4, 5)]),
+        ("one batch; no mask", lambda rng: {"x": rng.normal(size=(2, 3))}),
+        ("a batch of one", lambda rng: {"x": rng.normal(size=(1, 4))}),
+    )
+    asked = asked_of(
+        "def shares(x):\n    x = np.exp(x - x.max(axis=-1, keepdims=True))\n    return x / x.sum(axis=-1, keepdims=True)\n",
+        cases,
+    )
+    texts = " ".join(each.question.text for each in asked)
+    assert "the inputs “three sizes” (first `x`" in texts and "the input “one batch; no mask” (`x`" in texts
+
+
+def test_a_title_about_something_else_is_not_asked_for():
+    cases = _in_cases(
+        ("it ends with a zero", lambda rng: {"x": np.append(rng.normal(size=4), 0)}),
+        ("five numbers", lambda rng: {"x": rng.normal(size=5)}),
+    )
+    asked = asked_of("def shares(x):\n    return np.exp(x - x.max())\n", cases)
+    assert asked and not [each for each in asked if "it ends" in each.question.text]
+
+
+def test_a_sentence_about_what_is_no_longer_there_is_not_asked_about():
+    asked = asked_of(SHARES.replace("return powers /", "powers = powers[..., 1:]\n    return powers /"))
+    assert not [each for each in asked if each.kind == "breaks" and "[..., :]" in right(each.question)]
 
 
 def test_two_questions_about_the_same_lines_are_not_alike():
