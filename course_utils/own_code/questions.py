@@ -32,6 +32,8 @@ from course_utils.own_code.trials import (
 from course_utils.quiz import Option, Question
 
 EASY, MIDDLE, HARD = 1, 2, 3
+_IN_SIGHT = {"negation", "number", "comparison", "part left out", "sign", "related function"}
+"""Kinds of changes after which nobody expects an error or another shape, so that "other values" goes without saying."""
 _LONGEST = 110
 """Characters of an option."""
 
@@ -170,12 +172,14 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if effect.kind in (VALUES, SHAPE, ERROR)
             and len(title) <= _LONGEST
             and _sizes(tried, title) is not None
-            and not (effect.kind == ERROR and title in tried.several)  # which of them raises it?
+            and title not in tried.several  # to which of them would it happen?
+            and not (effect.kind == VALUES and trial.change.kind in _IN_SIGHT and len(names) != 2)
             and not _leans_on_another(title)
         ]
         if not plain:
             continue
-        title, effect = chance.choice(plain)
+        rare = [each for each in plain if each[1].kind != VALUES]
+        title, effect = chance.choice(rare or plain)
         if len(names) == 2 and effect.kind == VALUES and is_called_plainly(exercise):
             a, b = names
             answers = {
