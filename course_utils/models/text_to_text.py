@@ -154,7 +154,7 @@ class Writer:
         self.model = model or TextToText(len(tokens) + 2, self.pad_id, **CONFIG)
 
     @torch.inference_mode()
-    def write(self, sources: Sequence[str], longest: int = 40, at_once: int = 100) -> list[str]:
+    def write(self, sources: Sequence[str], longest: int = 100, at_once: int = 100) -> list[str]:
         """The likeliest next token again and again, for all texts of a batch at once."""
         self.model.eval()
         return [

@@ -142,9 +142,9 @@ TASKS = (
         "translation",
         "translates",
         "French sentences of lab 05, made of a few hundred words",
-        right=296,
-        bare=7,
-        other=0,
+        right=298,
+        bare=1,
+        other=4,
         examples=(JANE.source, "Paul pense que nous avons eu un beau chien"),
         capitals=True,
         closed=True,
@@ -153,9 +153,9 @@ TASKS = (
         "headline",
         "writes a headline",
         "articles of one kind: somebody with a job, from some place, did something on some day",
-        right=281,
-        bare=51,
-        other=82,
+        right=290,
+        bare=53,
+        other=68,
         examples=(
             "kobena , a pilot from tamuri , repaired the bridge on monday .",
             "it rained on monday . sifo , a painter from rima , visited the stadium on monday .",
@@ -166,8 +166,8 @@ TASKS = (
         "says which verb comes next",
         "sentences that stop before “is” or “are”, with other nouns in between",
         right=300,
-        bare=82,
-        other=43,
+        bare=81,
+        other=45,
         examples=(
             "in town the old keys near the cabinet that faced the door still",
             "the carpet across from the garden that resembled the poems that followed the new pilots often",
@@ -179,8 +179,8 @@ TASKS = (
         "judges whether the verb fits, and names its reason first",
         "such sentences with “is here” or “are here” at the end, which fits in half of them",
         right=300,
-        bare=88,
-        other=9,
+        bare=38,
+        other=0,
         examples=(
             "in town the bridges below the famous drivers near the fountain certainly are here",
             "in summer the teacher behind the old blanket near the new fountains always are here",
@@ -191,17 +191,46 @@ TASKS = (
         "language",
         "says which language a name is from",
         "names on lists of 20 languages; some names stand on several",
-        right=115,
-        bare=32,
-        other=25,
+        right=118,
+        bare=2,
+        other=6,
         examples=("rossi", "karhunen", "zvonko"),
+    ),
+    Task(
+        "entities",
+        "names what stands in a line of a résumé, in its order",
+        "lines of made-up résumés; it often leaves out, or mixes up, words that it has never seen",
+        right=243,
+        bare=5,
+        other=0,
+        examples=(
+            "Contact: k.parker@mail.example, Bengaluru",
+            "Bachelor of Science, University of Porto, 2014",
+        ),
+        capitals=True,
+    ),
+    Task(
+        "similarity",
+        "compares two sentences: the words that both have, how many these are of how many, and five times that share",
+        "pairs of lab 05's English sentences; nobody rated them",
+        right=236,
+        bare=11,
+        other=8,
+        examples=(
+            "Jane visits Africa in September / Paul visits Asia in September",
+            "They sold my old birds / The girl sold my old birds in April",
+        ),
+        capitals=True,
+        closed=True,
     ),
 )
 
+LANGUAGE = next(task for task in TASKS if task.name == "language")
+
 LIMITS = (
-    "It has five tasks and no others. It was never trained to chat, to answer questions or to follow requests.",
+    "It has seven tasks and no others. It was never trained to chat, to answer questions or to follow requests.",
     "It does not summarise real texts. On 100 descriptions of Python functions, its “headline:” reached a ROUGE-1 of .011; the first sentence of each has .185.",
-    "It does not always do what the prefix says. Under another task's prefix, 82 of 100 articles still got the right headline. A likely reason is that no other task's texts look like an article.",
+    "It does not always do what the prefix says. Under another task's prefix, 68 of 100 articles still got the right headline. A likely reason is that no other task's texts look like an article.",
 )
 """What the page says that the model cannot do; docs/data-text-to-text.md has the measurements."""
 
@@ -218,7 +247,7 @@ def examples_of_tasks() -> dict[str, TaskData]:
 
 @functools.cache
 def text_to_text() -> Model:
-    """Lab 12's model for five tasks, its byte pairs, and which words its training texts have."""
+    """Lab 12's model for seven tasks, its byte pairs, and which words its training texts have."""
     from course_utils.data.tasks import PREFIXES
     from course_utils.models.text_to_text import CONFIG
 
@@ -242,7 +271,7 @@ def text_to_text() -> Model:
         single=[token[0] for token in SINGLE],
         merges=[[ids[left], ids[right]] for left, right in writer.tokens.merges],
         tasks=tasks,
-        limits=[*LIMITS, LIMIT_OF_NAMES.format(right=TASKS[-1].right, usual=usual)],
+        limits=[*LIMITS, LIMIT_OF_NAMES.format(right=LANGUAGE.right, usual=usual)],
         longest_text=max(len(one.source.split()) for each in data.values() for one in each.train),
     )
 
@@ -443,8 +472,8 @@ PAGES = (
         lambda: followers_picture("Italian", "ma"),
     ),
     Page(
-        "five-tasks",
-        "One model, five tasks",
+        "one-model",
+        "One model, seven tasks",
         "Write the task in front of your text, and see one small Transformer translate, write a headline or judge a verb, and where a prefix is not enough.",
         "12_text_to_text",
         (
@@ -455,7 +484,7 @@ PAGES = (
             "byte_pairs",
             "text_to_text",
             "looks",
-            "five_tasks",
+            "one_model",
         ),
         text_to_text,
         lambda: tasks_picture(),
@@ -656,5 +685,5 @@ def tasks_picture() -> str:
         f"<p><span>{escape(prefix)}</span>{escape(text)}<br><b>{escape(answer)}</b></p>"
         for (prefix, text), answer in zip(sources, answers, strict=True)
     )
-    label = escape(f"Five texts with a prefix, and what one model writes: {says}.", quote=True)
+    label = escape(f"Seven texts with a prefix, and what one model writes: {says}.", quote=True)
     return f'<div class="tasks-still" role="img" aria-label="{label}">{rows}</div>'

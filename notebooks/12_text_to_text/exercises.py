@@ -454,7 +454,7 @@ def _real(inputs: Inputs) -> np.ndarray:
 
 
 def labels_come_one_later(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """At each place but the first, the decoder reads the label of the place before."""
+    """At each place but the first, as long as the sentence goes on, the decoder reads the label of the place before."""
     same = outputs["decoder_ids"][:, 1:] == outputs["labels"][:, :-1]
     return same | ~_real(inputs)[:, 1:]
 
@@ -692,7 +692,7 @@ def _call_spans(learner: Callable, inputs: Inputs) -> Any:
 
 
 def nothing_is_lost(inputs: Inputs, outputs: Outputs) -> bool:
-    """Source and target together have the ids of the text, each as often as the text."""
+    """Source and target together have the ids of the text, each as often as the text, and sentinels."""
     both = np.concatenate([outputs["source"], outputs["target"]])
     return sorted(both[both < inputs["first_sentinel"]].tolist()) == sorted(inputs["ids"])
 

@@ -16,7 +16,7 @@
 #
 # Every model that you have built so far got numbers in place of text. Who decides what gets a number? Here you write the answer that GPT-2
 # and most models since have given: a tokenizer that is *learned* from text and that can write anything. Then one model, with one set of
-# weights, does five tasks, and you name the task in the text that you type.
+# weights, does seven tasks, and you name the task in the text that you type.
 #
 # **After this lab you can**
 #
@@ -25,8 +25,8 @@
 # - turn any task into text, mix several of them, and train one model on all;
 # - find out whether a model does what its prefix says.
 #
-# **You need** lab 05. **Time:** about 111 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 55 minutes, plus 5 minutes for the review quiz.
+# **You need** lab 05. **Time:** about 114 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is all that is not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -446,7 +446,8 @@ if smollm.is_installed():
 # *text in, text out*, and the text begins with a **prefix** that names the task. Then one encoder-decoder can learn all of them with one loss.
 
 # %% tags=["skip-grading"]
-from course_utils.data.tasks import PREFIXES, load_tasks, unseen_pairings
+from course_utils.data.tasks import (
+    PREFIXES, answer, load_tasks, unseen_entities, unseen_pairings)
 from course_utils.plots.text_to_text import show_tasks
 
 tasks = load_tasks()
@@ -456,9 +457,14 @@ for name, data in tasks.items():
     print(f"{name:14} {len(data.train):6,} for training, {len(data.test)} for the test")
 
 # %% [markdown]
-# No test sentence was in training. Nor were the names: those of persons and places in the headlines, and those of *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
+# Six of the tasks come from earlier labs. *entities* is lab 09's: the entities of a line of a résumé in their order, each behind its label. *similarity* is new: how similar are two
+# sentences, from 0 to 5? T5 learned that from people's ratings. Nobody rated these pairs; the answer is five times the share of their words that both sentences have, to the nearest 0.2. Even a number is text here.
+#
+# No test text was in training. Nor were the names: those of persons and places in the headlines, and those of *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
 # verb, and then yes or no. Does that help? A model was trained on this task alone, for 700 steps with each of three seeds. Of 300 test sentences,
 # 150 are right with each seed if the answer is just *yes* or *no*, which is chance, and all 300 if the reason comes first. Would any noun in front do? Put the *last* noun of the sentence there, which is no reason: then 141, 300 and 145 are right. It helped at one seed of three.
+#
+# Numbers need it even more. After 2,340 steps with *similarity* alone, 79, 73 and 88 of 300 answers are right (three seeds) if the model writes the number only, and 254 (one seed) if it first writes the words that both sentences have, and counts them. (No other words in front were tried here.)
 #
 # ### Exercise 5: `teacher_forcing_batch`
 #
@@ -562,9 +568,9 @@ from course_utils import check
 check("text_to_text.mixture")
 
 # %% [markdown]
-# ## 6. One model, five tasks
+# ## 6. One model, seven tasks
 #
-# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all five tasks. Train it for a moment, with
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. Train it for a moment, with
 # *your* mixture and *your* batches:
 
 # %% tags=["skip-grading"]
@@ -604,19 +610,21 @@ print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
 print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
 
 # %% [markdown]
-# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 3,500 steps of 48 examples, a quarter of an hour on one core. Their shares were set by hand: translation 36 %, headlines 18 %, verbs 6 %, *acceptable* and languages 20 % each. Type what you like; change the prefix; leave it out:
+# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 9,000 steps of 48 examples, half an hour on one core of a busy machine. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Type what you like; change the prefix; leave it out:
 
 # %% tags=["skip-grading"]
 for text in (
     "translate French to English: Jane visite l'Afrique en septembre",
     "headline: kobena , a pilot from tamuri , repaired the bridge on monday .",
     "verb: in town the old keys near the cabinet that faced the door still",
+    "entities: Contact: k.parker@mail.example, Bengaluru",
+    "similarity: Jane visits Africa in September / Paul visits Asia in September",
     "language: rossi",
 ):
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
-# How good is it? Beside each task stands a simple rival. For most tasks it always gives the most frequent answer of the training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
+# How good is it? Where a reason stands in front, only the answer behind it is judged: of *bottles are: yes* the *yes*. Beside each task stands a simple rival. For most tasks it always gives the most frequent answer of the training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.worst")
@@ -626,11 +634,6 @@ from course_utils.data.agreement import NOUNS
 from course_utils.evaluation import accuracy, interval
 
 
-def answer(text: str) -> str:
-    """What is judged: of "bottles are: yes" the "yes", of other texts all."""
-    return text.rpartition(": ")[2]
-
-
 def nearest_noun(source: str) -> str:
     """The verb that fits the noun that stands nearest to the end."""
     words = [word.removesuffix("s") for word in source.split()]
@@ -638,6 +641,10 @@ def nearest_noun(source: str) -> str:
     return "are" if source.split()[place].endswith("s") else "is"
 
 # %% tags=["skip-grading"]
+usual = {name: Counter(answer(name, one.target) for one in data.train).most_common(1)
+         for name, data in tasks.items()}
+
+
 def rival(name: str, source: str) -> str:
     """An answer without any learning."""
     if name == "verb":
@@ -646,58 +653,55 @@ def rival(name: str, source: str) -> str:
         said = source.split()[-2]
         fits = nearest_noun(source.rpartition(f" {said} ")[0]) == said
         return "yes" if fits else "no"
-    return Counter(one.target for one in tasks[name].train).most_common(1)[0][0]
+    return usual[name][0][0]
 
-
-tests, scores, rows = {name: data.test for name, data in tasks.items()}, {}, []
+# %% tags=["skip-grading"]
+tests, scores, written = {name: data.test for name, data in tasks.items()}, {}, {}
+rows = []
 tests["translation, words that never met"] = unseen_pairings()
+tests["entities, words never seen"] = unseen_entities()
 for name, some in tests.items():
-    written = writer.write([one.source for one in some])
-    right = [answer(said) == answer(one.target)
-             for said, one in zip(written, some, strict=True)]
+    task = name.split(",")[0]
+    written[name] = writer.write([one.source for one in some])
+    wanted = [answer(task, one.target) for one in some]
+    right = [answer(task, said) == one
+             for said, one in zip(written[name], wanted, strict=True)]
     scores[name] = sum(right)
-    trivial = sum(rival(name.split(",")[0], one.source) == answer(one.target)
-                  for one in some)
+    trivial = sum(rival(task, one.source) == target
+                  for one, target in zip(some, wanted, strict=True))
     rows.append([name, f"{scores[name] / len(some):.3f}",
                  str(interval(accuracy(right))), f"{trivial / len(some):.3f}"])
 show_table(["task", "right", "95 % interval", "rival"], rows)
 measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
 
 # %% [markdown]
-# One set of weights translates, writes headlines with names that it has never seen, and finds a subject many words before its verb. It fails where a single name should tell its language. Some names stand on several lists, so nobody
+# One set of weights translates, writes headlines with names that it has never seen, finds a subject many words before its verb, and names the entities of most lines. It fails where a single name should tell its language. Some names stand on several lists, so nobody
 # could get all of them right; whether letters instead of pieces would do better is for you to try.
 #
-# Is that worth anything, compared with a model for each task? Five specialists of the same size, each with its own task's share of the steps, one seed: translation 298 of 300 (here 296), headlines 276 (281), acceptability 300 (300), languages 107 (115), and the
-# form of the verb 155 (300). That 155 is chance, but of its 210 steps, 200 are warm-up: with 700 steps this specialist has all 300, too. So one model is about as good as five, and no better. The other differences are within the intervals.
+# Is that worth anything, compared with a model for each task? Seven specialists of the same size, each with its own task's share of the steps, one seed: translation 299 of 300 (here 298), headlines 281 (290), *acceptable* 300 (300), languages 105 (118), similarity 254 (236),
+# entities 275 (243), and the form of the verb 145 (300). That 145 is chance, but of its 270 steps, 200 are warm-up; an earlier specialist had all 300 after 700 steps. So one model is about as good as seven, and no better. Only in *entities* is the specialist ahead by more than the luck of the questions explains.
 #
-# Is the *reason* right whenever the answer is? And what do wrong headlines look like?
+# Is the *reason* right whenever the answer is? And what do wrong answers look like?
 
 # %% tags=["skip-grading"]
-for name in ("acceptability", "headline"):
+for name in ("acceptability", "similarity", "entities"):
     some = tests[name]
-    written = writer.write([one.source for one in some])
-    wrong = [(said, one.target) for said, one in zip(written, some, strict=True)
+    wrong = [(said, one.target) for said, one in zip(written[name], some, strict=True)
              if said != one.target]
     print(f"{name}: {len(wrong)} of {len(some)} differ from what was wanted")
     for said, wanted in wrong[:4]:
         print(f"    {said!r}, wanted {wanted!r}")
 
 # %% [markdown]
-# ### Two tasks that were harder (optional)
+# ### Tasks that were harder (optional)
 #
-# A task that can be written as text is not yet a task that a small model can learn. When this lab was written, two more tasks were mixed in, with 750 steps each. The five others kept their steps, and lost nothing:
-# 297, 290, 300, 300 and 109 of 300 were right. One of the two new tasks names the entities in a line of lab 09's résumés: *entities: Place: Cádiz, Spain* becomes *Location: Cádiz, Spain*. The other answers
-# lab 10's stories: *question: Where is Kenji? Kenji hurried to the ...* becomes *school*. Then each was learned alone, with 3,000 steps, one seed each. Of 300 answers these were right:
+# A task that can be written as text is not yet a task that a small model can learn. Three had to be tried more than once.
 #
-# | task | in the mixture | alone, four times the steps | without any learning |
-# |---|---|---|---|
-# | entities, other people | 68 | 253 | – |
-# | entities, words never seen | 34 | 192 | – |
-# | where somebody is, other stories | 123 | 132 | the place named last: 154 |
-# | where somebody is, names and places never seen | 0 | 0 | the place named last: 128 |
+# - *entities* only needed more practice. With 750 steps, in a mixture of its own, 68 of 300 test lines were right. Here it had 3,060 steps.
+# - *similarity* needed its reason, as section 5 says: more steps with the number alone were not tried.
+# - Lab 10's stories did not yield: *question: Where is Kenji? Kenji hurried to the ...* should become *school*. After 3,000 steps with this task alone, 132 of 300 answers were right, one seed. The place that the story names last would be right 154 times, without reading the question. With names and places that were not in training, the model had none right, and that rule 128.
 #
-# Entities only needed more practice. The stories did not yield to it: after four times the steps the model is still no better than a rule that does not even read the name, and it writes only places that it knows.
-# Lab 10's reader answers nearly all of these questions. It *points* at a place in the text, and it starts from a pretrained encoder. Which of the two makes the difference was not tried here; *Going further* asks you.
+# Lab 10's reader answers nearly all of the questions about stories. It *points* at a place in the text, and it starts from a pretrained encoder. Which of the two makes the difference was not tried here; *Going further* asks you.
 #
 # ### Find the missing control
 #
@@ -712,11 +716,11 @@ for name, data in tasks.items():
     some = data.test[:100]
     bare = [one.source.removeprefix(PREFIXES[name]) for one in some]
     said = writer.write(bare)
-    without[name] = sum(answer(text) == answer(one.target)
+    without[name] = sum(answer(name, text) == answer(name, one.target)
                         for text, one in zip(said, some, strict=True))
     wrong_prefix = "language: " if name != "language" else "verb: "
     said = writer.write([wrong_prefix + text for text in bare])
-    wrong[name] = sum(answer(text) == answer(one.target)
+    wrong[name] = sum(answer(name, text) == answer(name, one.target)
                       for text, one in zip(said, some, strict=True))
     rows.append([name, f"{scores[name] / len(data.test):.0%}", f"{without[name]}%",
                  f"{wrong[name]}%"])
@@ -726,13 +730,13 @@ print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
 measured("text_to_text.prefix", shown=max(wrong, key=wrong.get) == "headline")
 
 # %% [markdown]
-# So the prefix does matter: with the wrong one, translation falls from 99 % to 0, and *acceptable* to 9 %. But it is not always needed: without any, *acceptable* is right 88 times in 100 and the verb 82 times. And look at the headlines. Under another task's prefix, four of five are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
+# So the prefix does matter: with the wrong one, translation falls from 98 % to 4, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. Nor is it always the headlines. Another model, trained on these tasks with other shares, had 46 of 100 headlines under a wrong prefix, and 88 of *acceptable*. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
 #
 # ## 7. Numbers and gaps (optional)
 #
 # ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
 #
-# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each is often enough in training to be learned.
+# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each is often enough in training to be learned. The targets of *similarity* in section 5 were made in the same way.
 
 # %% nbgrader={"grade": false, "grade_id": "as_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def as_text(similarity: float) -> str:
@@ -784,6 +788,25 @@ from course_utils import check
 check("text_to_text.from_text")
 
 # %% [markdown]
+# Judge the model of section 6 with it. As a text, an answer is right or wrong. As a number, it can be *near*:
+
+# %% tags=["skip-grading"]
+wanted = np.array([from_text(answer("similarity", one.target))
+                   for one in tests["similarity"]])
+said = np.array([from_text(answer("similarity", text))
+                 for text in written["similarity"]])
+middle = np.median(wanted)
+for name, numbers in (("the model", said), (f"always {middle}", middle)):
+    away = np.abs(numbers - wanted)
+    print(f"{name}: {(away < 0.01).mean():.0%} right, {(away < 0.41).mean():.0%} "
+          f"within 0.4, {np.nanmean(away):.2f} away on average")
+there = ~np.isnan(said)
+related = np.corrcoef(said[there], wanted[there])[0, 1]
+print(f"correlation of the model's numbers with those that were wanted: {related:.2f}")
+
+# %% [markdown]
+# Nearly four of five numbers are right, nine of ten are near, and they go up and down with what was wanted. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of section 5, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
+#
 # ### Exercise 9: `span_corruption` (optional)
 #
 # Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span behind its sentinel. One more sentinel ends the target.
@@ -873,6 +896,16 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # | T5 (Raffel et al. 2020) | encoder and decoder | Jane `<0>` in September, in both directions | `<0>` *visits Africa* `<1>`, from left to right |
 #
 # T5's spans may be of any length, since a sentinel does not tell how long its gap is; a masked place is one token. Section 11 of lab 08 has the years in between.
+#
+# What does the shape do on the same data? Each learned three tasks, one at a time, 700 steps with each of three seeds. Each has about a million weights and four layers; the encoder-decoder has two and two. *acceptable* is to be answered with *yes* or *no* here, without a reason, so that an encoder can choose the answer. Right of 300:
+#
+# | task | encoder | decoder | encoder and decoder |
+# |---|---|---|---|
+# | *acceptable*, yes or no | 208, 300, 300 | 138, 144, 154 | 150, 150, 150 |
+# | the language of a name | 112, 112, 102 | 111, 107, 102 | 110, 100, 104 |
+# | translation | cannot write | 275, 272, 277 | 244, 254, 251 |
+#
+# In these 700 steps only the encoder finds out which verb fits without being shown a reason. It sees the sentence in both directions, in four layers, and chooses from the mean of all places; which of the three counts was not tried. The decoder alone translates better than the two halves do, with fewer weights. And for names, the shape makes no difference that could be told from luck. So no shape is the best one for everything, and 700 steps are few.
 
 # %% [markdown]
 # ## 8. A summariser on real text (optional)

@@ -1,10 +1,9 @@
 """Measures what lab 12 says about its model's training; see docs/data-text-to-text.md. Nothing is saved.
 
 .venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
+.venv/bin/python solutions/12_text_to_text/measure.py number         # a similarity without its reason, three seeds
 .venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
-.venv/bin/python solutions/12_text_to_text/measure.py more           # entities and stories as two more tasks
-.venv/bin/python solutions/12_text_to_text/measure.py entities       # each of them alone, with four times as many steps
-.venv/bin/python solutions/12_text_to_text/measure.py stories
+.venv/bin/python solutions/12_text_to_text/measure.py stories        # one more task, alone, 3,000 steps
 .venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
 """
 
@@ -14,13 +13,13 @@ import re
 import sys
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from train_weights import MERGES, SHARES, STEPS, train
 from write_summaries import parts
 
 from course_utils.data.agreement import NOUNS
 from course_utils.data.byte_pairs import BytePairs, library_merges
-from course_utils.data.resumes import Resume, resume_splits
 from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, Names, make_stories
 from course_utils.data.summaries import (
     Pair,
@@ -30,7 +29,7 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
-from course_utils.data.tasks import Example, TaskData, load_tasks
+from course_utils.data.tasks import Example, answer, load_tasks, unseen_entities
 from course_utils.models.text_to_text import Writer
 
 
@@ -42,33 +41,32 @@ def trained(tokens: BytePairs, examples: Sequence[Example], steps: int, seed: in
     return writer
 
 
-def right(writer: Writer, examples: Sequence[Example]) -> int:
-    """How many answers are right. Of "bottles are: yes" only "yes" counts."""
+def right(writer: Writer, task: str, examples: Sequence[Example]) -> int:
+    """How many answers are right. Where a reason stands in front of the answer, it does not count."""
     written = writer.write([one.source for one in examples])
     return sum(
-        said.rpartition(": ")[2] == one.target.rpartition(": ")[2]
-        for said, one in zip(written, examples, strict=True)
+        answer(task, said) == answer(task, one.target) for said, one in zip(written, examples, strict=True)
     )
+
+
+def as_numbers(writer: Writer, examples: Sequence[Example]) -> str:
+    """How far numbers that were written are from those that were wanted."""
+    said = [answer("similarity", text) for text in writer.write([one.source for one in examples])]
+    found = np.array([float(text) if re.fullmatch(r"\d\.\d", text) else np.nan for text in said])
+    wanted = np.array([float(answer("similarity", one.target)) for one in examples])
+    near, there = (np.abs(found - wanted) < 0.41).mean(), ~np.isnan(found)
+    return f"within 0.4: {near:.3f}, correlation {np.corrcoef(found[there], wanted[there])[0, 1]:.3f}, {(~there).sum()} no numbers"
+
+
+def _bare(task: str, examples: Sequence[Example]) -> list[Example]:
+    """The answer without its reason."""
+    return [Example(one.source, answer(task, one.target)) for one in examples]
 
 
 def _other_noun(one: Example) -> Example:
     """The same answer behind a noun that is not its reason: the last one of the sentence."""
     last = next(word for word in reversed(one.source.split()) if word.removesuffix("s") in NOUNS)
     return Example(one.source, f"{last} {one.target.partition(' ')[2]}")
-
-
-def _entity_lines(resumes: Sequence[Resume]) -> list[Example]:
-    """Each line of a résumé that has entities, once, and these by name: "Place: Cádiz, Spain" -> "Location: Cádiz, Spain"."""
-    found: dict[str, str] = {}
-    for one in resumes:
-        end = -1
-        for line in one.text.split("\n"):
-            start, end = end + 1, end + 1 + len(line)
-            inside = [each for each in one.entities if start <= each.start and each.end <= end]
-            if inside and len(line.split()) <= 30:
-                named = "; ".join(f"{each.label}: {one.text[each.start : each.end]}" for each in inside)
-                found.setdefault(f"entities: {line.strip()}", named)
-    return [Example(*each) for each in found.items()]
 
 
 def _stories(count: int, seed: int, names: Names = SEEN_NAMES) -> list[Example]:
@@ -83,62 +81,22 @@ def _place_named_last(one: Example) -> str:
     return re.split(r" to the ", one.source)[-1].rstrip(".")
 
 
-TWO_MORE = 0.15
-"""The share of each of the two tasks."""
-
-
-def more(tokens: BytePairs, data: dict[str, TaskData], what: str) -> None:
-    """Two tasks more. In the mixture, the five others keep as many steps as they have without them."""
-    resumes = resume_splits(train=1_500)
-    found = {
-        "entities": (_entity_lines(resumes.train), {
-            "other people": _entity_lines(resumes.validation)[:300],
-            "words never seen": _entity_lines(resumes.unseen_documents)[:300],
-        }),
-        "stories": (_stories(16_000, 13), {
-            "other stories": _stories(300, 900),
-            "names never seen": _stories(300, 901, UNSEEN_NAMES),
-        }),
-    }  # fmt: skip
-    known = {one.source for one in found["stories"][0]}
-    for name, some in found["stories"][1].items():
+def stories(tokens: BytePairs) -> None:
+    """Lab 10's questions about stories as text, which no setting that was tried has learned."""
+    train_on = _stories(16_000, 13)
+    tests = {
+        "other stories": _stories(300, 900),
+        "names never seen": _stories(300, 901, UNSEEN_NAMES),
+    }
+    known = {one.source for one in train_on}
+    for name, some in tests.items():
         rival = sum(_place_named_last(one) == one.target for one in some)
         print(
             f"{name}: the place named last {rival} of {len(some)}; {len(known & {one.source for one in some})} seen"
         )
-    torch.manual_seed(0)
-    writer = Writer(tokens)
-    if what == "more":
-        shares = {name: share * (1 - 2 * TWO_MORE) for name, share in SHARES.items()} | dict.fromkeys(
-            found, TWO_MORE
-        )
-        steps = round(STEPS / (1 - 2 * TWO_MORE))
-        train(
-            writer,
-            {name: each.train for name, each in data.items()}
-            | {name: each for name, (each, _) in found.items()},
-            shares,
-            steps,
-            0,
-        )
-    else:
-        train(
-            writer, {what: found[what][0]}, {what: 1.0}, round(4 * TWO_MORE * STEPS / (1 - 2 * TWO_MORE)), 0
-        )
-    tests = {name: each.test for name, each in data.items()} if what == "more" else {}
-    tests |= {
-        test: some
-        for name, (_, each) in found.items()
-        if what in ("more", name)
-        for test, some in each.items()
-    }
+    writer = trained(tokens, train_on, 3_000, 0)
     for name, some in tests.items():
-        said = writer.write([one.source for one in some], longest=80)
-        whole = sum(each == one.target for each, one in zip(said, some, strict=True))
-        print(
-            f"{what}: {name} {right(writer, some) if name == 'acceptability' else whole} of {len(some)}; such as {said[:3]}",
-            flush=True,
-        )
+        print(f"{name}: {right(writer, 'stories', some)} of {len(some)}", flush=True)
 
 
 def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> float:
@@ -190,22 +148,39 @@ def main(what: str) -> None:
     tokens = BytePairs(
         library_merges([text for task in data.values() for one in task.train for text in one], MERGES)
     )
-    if what in ("more", "entities", "stories"):
-        more(tokens, data, what)
+    if what == "stories":
+        stories(tokens)
         return
     if what == "reason":
         reasoned = data["acceptability"]
-        bare = [[Example(one.source, one.target.rpartition(": ")[2]) for one in part] for part in reasoned]
+        bare = [_bare("acceptability", part) for part in reasoned]
         other = [[_other_noun(one) for one in part] for part in reasoned]
         targets = {"the answer only": bare, "the nearest noun first": other, "the reason first": reasoned}
         for seed in range(3):
             for name, (learned, asked) in targets.items():
                 writer = trained(tokens, learned, round(STEPS * SHARES["acceptability"]), seed)
-                print(f"seed {seed}, {name}: {right(writer, asked)} of {len(asked)}", flush=True)
+                print(
+                    f"seed {seed}, {name}: {right(writer, 'acceptability', asked)} of {len(asked)}",
+                    flush=True,
+                )
+        return
+    if what == "number":
+        for seed in range(3):
+            learned = _bare("similarity", data["similarity"].train)
+            writer = trained(tokens, learned, round(STEPS * SHARES["similarity"]), seed)
+            asked = data["similarity"].test
+            print(
+                f"seed {seed}, the number only: {right(writer, 'similarity', asked)} of {len(asked)}; {as_numbers(writer, asked)}",
+                flush=True,
+            )
         return
     for name, share in SHARES.items():
         writer = trained(tokens, data[name].train, round(STEPS * share), 0)
-        print(f"{name} alone: {right(writer, data[name].test)} of {len(data[name].test)}", flush=True)
+        print(f"{name} alone: {right(writer, name, data[name].test)} of {len(data[name].test)}", flush=True)
+        if name == "similarity":
+            print(f"similarity alone: {as_numbers(writer, data[name].test)}", flush=True)
+        if name == "entities":
+            print(f"entities never seen, alone: {right(writer, name, unseen_entities())} of 300", flush=True)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ said = { ids: given.texts.map((text) => tokens.encode(text)), back: given.texts.
 
 @pytest.mark.slow
 @needs_node
-def test_the_page_s_model_for_five_tasks_has_pytorch_s_logits_attention_and_answers(tmp_path):
+def test_the_page_s_model_for_one_model_has_pytorch_s_logits_attention_and_answers(tmp_path):
     writer = Writer.shipped()
     texts = [one.source for data in live.examples_of_tasks().values() for one in data.test[:20]]
     texts += ["summarise: anything", "Jane", "headline: zvonko"]  # no task's
@@ -249,7 +249,7 @@ def test_the_page_cautions_where_a_text_is_unlike_the_training_and_only_there(tm
     data = live.examples_of_tasks()
     like_training = [one.source for task in data.values() for one in task.train[:200]]
     given = [*CAUTIONS, *like_training]
-    found = in_node(tmp_path, ("page", "words", "five_tasks"), model, script, given)
+    found = in_node(tmp_path, ("page", "words", "one_model"), model, script, given)
     for (text, expected), cautions in zip(CAUTIONS.items(), found, strict=False):
         assert len(cautions) == len(expected), text
         assert all(part in caution for part, caution in zip(expected, cautions, strict=True)), cautions
@@ -503,7 +503,7 @@ def test_words_come_one_by_one_unless_the_reader_wants_no_motion(opened):
 
 @pytest.mark.slow
 def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_both(opened):
-    page = opened("five-tasks")
+    page = opened("one-model")
     field, rows = page.get_by_label("A prefix and a text"), page.locator(".answers tbody tr")
     assert page.locator(".answer").inner_text() == "Jane visits Africa in September"
     assert rows.count() == len(live.TASKS) + 1
@@ -521,7 +521,7 @@ def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_
     whole = page.get_by_role("list", name="What it reads").inner_text()
     page.get_by_label("Attention of").select_option("layer 1, head 1")
     assert page.get_by_role("list", name="What it reads").inner_text() != whole
-    again = opened("five-tasks", page.url.partition(".html")[2])
+    again = opened("one-model", page.url.partition(".html")[2])
     again.locator(".answer", has_text="kobena repairs bridge in tamuri").wait_for()
     assert again.get_by_label("A prefix and a text").input_value() == f"headline: {live.TASKS[1].examples[0]}"
     field.fill("summarise: Jane visite l'Afrique")
@@ -530,7 +530,7 @@ def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_
     page.get_by_text("Type a text behind the prefix").wait_for()
     assert pieces.count() == rows.count() == 0
     field.fill("verb: " + 90 * "ж")
-    page.get_by_text("reads at most 80: shorten it").wait_for()
+    page.get_by_text("reads at most 100: shorten it").wait_for()
 
 
 @pytest.mark.slow
@@ -659,6 +659,6 @@ def test_pages_follow_the_theme_fit_a_phone_and_are_accessible(opened, name, wid
         )
     if name == "type-french":
         page.get_by_role("row", name="greedy").wait_for()
-    if name == "five-tasks":
+    if name == "one-model":
         page.get_by_role("row", name="no prefix").last.wait_for()
     assert violations(page) == []

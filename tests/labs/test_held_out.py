@@ -85,7 +85,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
         {"test", "tests", "test_pairs"},
         {
             "5. Every task is text": (MADE, "tasks"),
-            "6. One model, five tasks": (RESULT, "tasks"),
+            "6. One model, seven tasks": (RESULT, "tasks"),
             "Find the missing control": (CONTROL, "tasks"),
             "Exercise 10: `select_pairs`": (MADE, "summaries"),
             "The test, once": (RESULT, "summaries"),

@@ -1,6 +1,6 @@
-// The page "One model, five tasks": a prefix and a text are read, an answer is written piece by piece, and each piece shows where the model looked.
+// The page "One model, seven tasks": a prefix and a text are read, an answer is written piece by piece, and each piece shows where the model looked.
 
-const MOST_PIECES = 80; // more than twice what training had, and quick on a phone
+const MOST_PIECES = 100; // a little more than training had, and quick on a phone
 
 const small = (text) => text.toLowerCase().replace(/\s+/gu, "");
 const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
@@ -22,7 +22,7 @@ function cautions(text, { tasks, longest_text: longest }) {
   if (!rest) return ["Type a text behind the prefix, or choose an example."];
   const said = [];
   if (near) said.push(`In training this prefix was always written “${near.prefix.trim()}”, with a space behind it. Choose it above to have it so.`);
-  else if (typed && !task) said.push(`The model was never shown the prefix “${typed}”. It knows the five above and reads yours like other words, so do not expect a sixth task.`);
+  else if (typed && !task) said.push(`The model was never shown the prefix “${typed}”. It knows the seven above and reads yours like other words, so do not expect an eighth task.`);
   const known = new Set(task?.words), strange = task?.closed ? wordTokens(rest).filter((word) => /[\p{L}\p{N}]/u.test(word) && !known.has(word)) : [];
   if (strange.length) said.push(`No training text of this task has ${quoted([...new Set(strange)].slice(0, 8))}. The model answers all the same, so it may well be wrong.`);
   if (task && !task.capitals && (/\p{Lu}/u.test(rest) || /\S[.,!?;:](\s|$)/u.test(rest))) said.push("All training texts of this task are in small letters, with a space before each full stop and comma. Yours is written in another way.");
@@ -31,7 +31,7 @@ function cautions(text, { tasks, longest_text: longest }) {
   return said;
 }
 
-function fiveTasks(place, model, about) {
+function oneModel(place, model, about) {
   const { tasks } = about, { tokens } = model;
   const field = html("textarea", { id: "text", rows: "2", autocomplete: "off", autocapitalize: "off", spellcheck: "false", maxlength: "400" });
   const prefixes = [...tasks.map(({ prefix }) => prefix), ""].map((prefix) => ({ prefix, button: html("button", { type: "button", onclick: () => put(prefix + prefixOf(text(), tasks).rest) }, prefix.trim() || "no prefix") }));
@@ -146,4 +146,4 @@ function fiveTasks(place, model, about) {
 
 export { cautions, prefixOf };
 
-whenInAPage((place, about, bytes) => fiveTasks(place, new TextToText(about, bytes), about));
+whenInAPage((place, about, bytes) => oneModel(place, new TextToText(about, bytes), about));

@@ -1,7 +1,7 @@
 // The model of lab 12: a prefix and a text in, a text out, over one vocabulary of byte pairs. Pre-norm, rotary positions.
 
 class TextToText extends EncoderDecoder {
-  longest = 40;
+  longest = 100;
 
   /** about: configuration, byte pairs and the names of the arrays; bytes: their numbers. */
   constructor(about, bytes) {
