@@ -100,6 +100,11 @@ class Report:
         wrong = tried - same - excused
         return 1 - survive / wrong if wrong else 1.0
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether of each exercise's mutants that are wrong so many lose points as is asked for."""
+        return all(self.share(exercise) >= ENOUGH for exercise in self.tried)
+
     def figures(self, lab_name: str) -> str:
         """A line for each exercise, and one for the lab."""
         of_each = [

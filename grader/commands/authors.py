@@ -84,14 +84,14 @@ def mutate(
     from grader.author.survivors import EQUIVALENT, entries_for
     from grader.reference.lab import Lab
 
-    course = Course.find()
+    course, enough = Course.find(), True
     for name in labs or course.labs():
         lab = Lab.load(course, name)
         report = mutate_lab(lab, jobs, exercise, sample if variants else None)
         typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
         if entries := entries_for(report.survivors):
             typer.echo(
-                f"Add a case that shows them. If the exercise promises nothing there, say why in {lab.folder / EQUIVALENT}:\n\n{entries}\n"
+                f"Add cases that show them. Only if the exercise promises nothing there, say why in {lab.folder / EQUIVALENT}:\n\n{entries}\n"
             )
         for change in report.unused:
             typer.echo(
@@ -100,3 +100,6 @@ def mutate(
         if exercise is None and not variants:
             keep_record(lab, report)
         typer.echo(report.figures(name))
+        enough = enough and report.is_enough
+    if not enough:
+        raise typer.Exit(1)

@@ -323,6 +323,7 @@ def test_the_figures_are_told_for_each_exercise():
     report = Report({"first": 900, "second": 100}, {"first": 12, "second": 10}, {"first": 8}, survivors)
     assert report.share("first") == 1 and report.share("second") == pytest.approx(88 / 90)
     assert report.share() == pytest.approx(968 / 970) and report.share() > ENOUGH
+    assert not report.is_enough and Report({"first": 900}, {"first": 12}, {"first": 8}, []).is_enough
     first, second, both = report.figures("00_both").splitlines()
     assert first == (
         "  first: 900 mutants, 12 are the same, 8 excused, 0 survive; of those that are wrong, 100.00% lose points at every seed"
