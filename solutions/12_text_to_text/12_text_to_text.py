@@ -458,7 +458,7 @@ for name, data in tasks.items():
 
 # %% [markdown]
 # Six of the tasks come from earlier labs. *entities* is lab 09's: the entities of a line of a résumé in their order, each behind its label. *similarity* is new: how similar are two
-# sentences, from 0 to 5? T5 learned that from people's ratings. Nobody rated these pairs; the answer is five times the share of their words that both sentences have, to the nearest 0.2. Even a number is text here.
+# sentences, from 0 to 5? T5 learned that from people's ratings. Nobody rated these pairs. First come the words that both sentences have, then how many these are of how many different words. The answer is five times this share, to the nearest 0.2: even a number is text here.
 #
 # No test text was in training. Nor were the names: those of persons and places in the headlines, and those of *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
 # verb, and then yes or no. Does that help? A model was trained on this task alone, for 700 steps with each of three seeds. Of 300 test sentences,
@@ -697,8 +697,8 @@ for name in ("acceptability", "similarity", "entities"):
 #
 # A task that can be written as text is not yet a task that a small model can learn. Three had to be tried more than once.
 #
-# - *entities* only needed more practice. With 750 steps, in a mixture of its own, 68 of 300 test lines were right. Here it had 3,060 steps.
-# - *similarity* needed its reason, as section 5 says: more steps with the number alone were not tried.
+# - *entities* needed more practice. In an earlier mixture it had 750 steps, and 68 of 300 lines were right. Here it had 3,060 steps.
+# - *similarity* learned little without its reason, as section 5 says. More steps with the number alone were not tried.
 # - Lab 10's stories did not yield: *question: Where is Kenji? Kenji hurried to the ...* should become *school*. After 3,000 steps with this task alone, 132 of 300 answers were right, one seed. The place that the story names last would be right 154 times, without reading the question. With names and places that were not in training, the model had none right, and that rule 128.
 #
 # Lab 10's reader answers nearly all of the questions about stories. It *points* at a place in the text, and it starts from a pretrained encoder. Which of the two makes the difference was not tried here; *Going further* asks you.
