@@ -66,6 +66,7 @@ _REWORDED = tuple(
         (r"^ValueError: (\w+ must be in \d+\.\.\d+), not .*", r"ValueError: \1"),
         (r"^ValueError: day .*(?:is out of|must be in) range.*", "ValueError: day is out of range for month"),
         (r"^(ImportError: cannot import name '[^']*' from (?:partially initialized module )?'[^']*')(?: \(.*\))?$", r"\1"),  # a path of the machine
+        (r"(?s)^\w+Error: Graph execution error:.*", "RuntimeError: Graph execution error"),  # TensorFlow lists every line that led there, with its path
         (r"^(\w+Error: )\[Errno -?\d+\] ", r"\1"),  # errors have other numbers on other systems
         (r"^(?:PatternError|error): ", "error: "),  # of `re`
         (r"^JSONDecodeError: Illegal trailing comma before end of array", "JSONDecodeError: Expecting value"),

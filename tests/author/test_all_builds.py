@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import processors
 import pytest
 from project import LABS, ROOT, turn_of
@@ -67,6 +68,21 @@ def test_the_committed_notebook_is_what_its_source_gives_on_other_processors(nam
 def test_the_committed_notebook_of_a_quick_lab_is_what_its_source_gives(course, name, its_turn):
     its_turn(QUICK.index(name), len(QUICK))
     build(course, [name], check=True, say=lambda line: None)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_no_release_names_a_folder_of_the_machine_that_built_it(course, name):
+    """An exception's message may list every file that led to it."""
+    folder = Lab.load(course, name).release_folder
+    for file in folder.iterdir():
+        if file.suffix == ".npz":
+            with np.load(file) as arrays:
+                text = bytes(arrays["index"]).decode("utf-8") if "index" in arrays else ""
+        elif file.suffix in (".py", ".json", ".md", ".ipynb"):
+            text = file.read_text("utf-8")
+        else:
+            continue
+        assert str(ROOT) not in text and "site-packages" not in text, file.name
 
 
 @pytest.mark.parametrize("name", LABS)
