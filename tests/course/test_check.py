@@ -16,6 +16,7 @@ import pytest
 
 from course_utils import check, inputs_of, progress
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
+from course_utils.checking.checks import CheckResult
 from course_utils.checking.exercise import (
     PUBLIC_SEED,
     Case,
@@ -26,6 +27,8 @@ from course_utils.checking.exercise import (
 )
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, save_expected
 from course_utils.checking.outcome import try_exercise
+from course_utils.checking.report import _what_differs
+from course_utils.checking.wording import in_one_form
 
 # ---------------------------------------------------------------------------------- exercises of every kind
 
@@ -566,3 +569,10 @@ def test_what_can_wait_and_only_calls_what_is_not_written_is_not_called_unwritte
     with pytest.raises(CheckFailed, match="`causal_mask`, which it calls, is not written yet"):
         exec("check('self_attention.causal_self_attention')", namespace)
     assert "Not written yet" not in capsys.readouterr().out
+
+
+def test_an_error_in_a_compiled_model_is_said_in_one_sentence_and_is_the_same_on_every_machine():
+    message = 'InvalidArgumentError: Graph execution error:\n\nDetected at node a/b defined at (most recent call last):\n  File "/some/where.py", line 8'
+    said = _what_differs(CheckResult("one case", False, message))
+    assert said == "TensorFlow stops with an error in the compiled model."
+    assert in_one_form(message) == "RuntimeError: Graph execution error"
