@@ -153,6 +153,7 @@ def _language() -> TaskData:
     return TaskData(found[0], found[1][:TESTED])
 
 
+@functools.cache  # the task and a test of its own
 def _resumes():
     return resume_splits(train=1_500)
 

@@ -30,6 +30,7 @@ from course_utils.data.summaries import (
     words_of_name,
 )
 from course_utils.data.tasks import Example, answer, load_tasks, unseen_entities
+from course_utils.evaluation import accuracy, paired
 from course_utils.models.text_to_text import Writer
 
 
@@ -41,12 +42,16 @@ def trained(tokens: BytePairs, examples: Sequence[Example], steps: int, seed: in
     return writer
 
 
-def right(writer: Writer, task: str, examples: Sequence[Example]) -> int:
-    """How many answers are right. Where a reason stands in front of the answer, it does not count."""
+def marks(writer: Writer, task: str, examples: Sequence[Example]) -> list[bool]:
+    """Whether each answer is right. Where a reason stands in front of the answer, it does not count."""
     written = writer.write([one.source for one in examples])
-    return sum(
+    return [
         answer(task, said) == answer(task, one.target) for said, one in zip(written, examples, strict=True)
-    )
+    ]
+
+
+def right(writer: Writer, task: str, examples: Sequence[Example]) -> int:
+    return sum(marks(writer, task, examples))
 
 
 def as_numbers(writer: Writer, examples: Sequence[Example]) -> str:
@@ -174,9 +179,15 @@ def main(what: str) -> None:
                 flush=True,
             )
         return
+    shared = Writer.shipped()
     for name, share in SHARES.items():
-        writer = trained(tokens, data[name].train, round(STEPS * share), 0)
-        print(f"{name} alone: {right(writer, name, data[name].test)} of {len(data[name].test)}", flush=True)
+        writer, test = trained(tokens, data[name].train, round(STEPS * share), 0), data[name].test
+        ours, theirs = (marks(each, name, test) for each in (writer, shared))
+        difference = paired(accuracy(ours), accuracy(theirs))
+        print(
+            f"{name} alone: {sum(ours)} of {len(test)}; minus the shared model's {sum(theirs)}: {difference.value:+.3f} ({difference}), {difference.verdict}",
+            flush=True,
+        )
         if name == "similarity":
             print(f"similarity alone: {as_numbers(writer, data[name].test)}", flush=True)
         if name == "entities":
