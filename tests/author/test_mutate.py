@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from project import LABS, ROOT, turn_of
+from typer.testing import CliRunner
 
 from course_utils.checking.outcome import try_case
 from grader.author.each_mutant import _drawn_by, _mutants_of, each_mutant
@@ -20,6 +21,7 @@ from grader.author.mutants_record import FILE_NAME, complaints, keep_record, rec
 from grader.author.mutate import _Judge, mutate
 from grader.author.new import new_lab
 from grader.author.survivors import ENOUGH, EQUIVALENT, Report, Survivor, entries_for
+from grader.cli import app
 from grader.course import Course, CourseError
 from grader.reference.lab import Lab
 from grader.reference.mutants import LEFT, mutants
@@ -493,3 +495,13 @@ def test_no_more_mistakes_pass_than_are_recorded(labs):
         command = [sys.executable, "-c", NEW_SURVIVORS, str(ROOT), lab, exercise]
         said = subprocess.run(command, capture_output=True, text=True)
         assert (said.returncode, said.stdout) == (0, "[]\n"), (exercise, said.stdout, said.stderr)
+
+
+def test_the_command_ends_with_an_error_if_too_much_survives_but_not_for_variants(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hole = [Survivor("softmax", "reference", "off by one", "x", "y", 7)]
+    for survivors, options, status in (([], [], 0), (hole, [], 1), (hole, ["--variants"], 0)):
+        report = Report({"softmax": 100}, {}, {}, survivors)
+        monkeypatch.setattr("grader.author.mutate.mutate", lambda *_, report=report: report)
+        done = CliRunner().invoke(app, ["mutate", "00", "--exercise", "softmax", *options])
+        assert done.exit_code == status, done.output
