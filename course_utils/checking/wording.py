@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+IN_A_GRAPH = "RuntimeError: Graph execution error"
+
 _REWORDED = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
@@ -66,7 +68,7 @@ _REWORDED = tuple(
         (r"^ValueError: (\w+ must be in \d+\.\.\d+), not .*", r"ValueError: \1"),
         (r"^ValueError: day .*(?:is out of|must be in) range.*", "ValueError: day is out of range for month"),
         (r"^(ImportError: cannot import name '[^']*' from (?:partially initialized module )?'[^']*')(?: \(.*\))?$", r"\1"),  # a path of the machine
-        (r"(?s)^\w+Error: Graph execution error:.*", "RuntimeError: Graph execution error"),  # TensorFlow lists every line that led there, with its path
+        (r"(?s)^\w+Error: Graph execution error:.*", IN_A_GRAPH),  # TensorFlow lists every line that led there, with its path
         (r"^(\w+Error: )\[Errno -?\d+\] ", r"\1"),  # errors have other numbers on other systems
         (r"^(?:PatternError|error): ", "error: "),  # of `re`
         (r"^JSONDecodeError: Illegal trailing comma before end of array", "JSONDecodeError: Expecting value"),

@@ -198,6 +198,7 @@ def _replacements(
     def text(node: ast.AST) -> str:
         return _piece(lines, node)
 
+    filled = {"empty", "empty_like"} & (names | attributes)  # else an array has whatever was in memory
     match spot.node:
         case ast.keyword(arg="axis" | "dim", value=value) if (number := _whole(value)) in _AXES:
             yield "axis", f"{spot.node.arg}={_AXES[number]}"
@@ -233,7 +234,7 @@ def _replacements(
             _whole(upper) is None
         ) and _name(getattr(spot.parent, "value", spot.parent)) != "shape":
             yield "slice", ":"
-        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]) if not spot.is_alone:
+        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]) if not spot.is_alone and not filled:
             yield "line left out", ""
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
             name in _names(value) and not spot.is_alone

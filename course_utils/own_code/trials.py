@@ -277,9 +277,8 @@ class _Runner:
             if problem.kind != "exception" or not problem.where:
                 return None
             said = _short(problem.message)
-            if not is_called_plainly(
-                self.exercise
-            ):  # what calls it may have put another exception in its place
+            # what calls it may have put another exception in its place
+            if not is_called_plainly(self.exercise):
                 said = said.partition(": ")[2] or "an error"
             return Effect(ERROR, (), f"It raises an error: `{said}`.")
         seen = [self._compare(one, two) for one, two in zip(own.runs, changed.runs, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,10 @@ from project import LABS
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.own_code import practice as practice_module
-from course_utils.own_code.changes import changes, definition_of, lines_shown
+from course_utils.own_code.changes import Change, changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
-from course_utils.own_code.trials import _Runner
+from course_utils.own_code.trials import SEEDS, _Runner
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
 
@@ -208,11 +209,14 @@ def test_a_question_can_be_answered_from_what_it_says():
             ("three rows (3, 4)", lambda rng: {"x": rng.normal(size=(3, 4))}),
         ),
     )
-    asked = asked_of(
-        "def shares(x):\n    x = x - x.max()\n    return x / np.exp(x).sum(axis=-1, keepdims=True)\n", rows
-    )
+    by_rows = "def shares(x):\n    x = x - x.max()\n    return x / np.exp(x).sum(axis=-1, keepdims=True)\n"
+    asked = asked_of(by_rows, rows)
     about_several = [each for each in asked if "then two rows" in each.question.text]
     assert not [each for each in about_several if each.kind == "happens" or "error" in right(each.question)]
+    # axis=-2 raises for one row only: of that row alone it is asked
+    alone = replace(rows, cases=(*cases(("one row", lambda rng: {"x": rng.normal(size=3)})), rows.cases[1]))
+    about_one = [each for each in asked_of(by_rows, alone) if "“one row”" in each.question.text]
+    assert [each for each in about_one if each.kind == "happens" and "error" in right(each.question)]
     sizes = [each for each in asked if "“three rows (3, 4)”" in each.question.text]
     assert sizes and all(
         "`x` of shape `(3, 4)`" in each.question.text for each in sizes if each.kind == "happens"
@@ -240,6 +244,9 @@ def _in_cases(*inputs, **more) -> Exercise:
     )
 
 
+_several = Case("two batches", lambda rng: [{"scores": rng.normal(size=(2, size))} for size in (3, 4)])
+
+
 def test_what_calls_the_code_is_not_the_code():
     """A check's complaint about what came back is no exception of the learner's."""
     runner, own = _Runner(EXERCISE, "lab.shares", {}), Outcome(({"weights": np.ones(2)},))
@@ -264,6 +271,11 @@ def test_what_calls_the_code_is_not_the_code():
 def test_a_block_s_only_line_is_not_left_out():
     source = "def f(x):\n    for n in range(3):\n        x = x + n\n    x = x * 2\n    return x\n"
     assert [each.line for each in changes(source) if not each.new] == [4]
+    filled = "def f(x):\n    y = np.{}(x.shape)\n    y[0] = x[0]\n    y[1:] = 2 * x[1:]\n    return y\n"
+    assert [each.line for each in changes(filled.format("zeros")) if not each.new] == [3, 4]
+    assert not [
+        each for each in changes(filled.format("empty")) if not each.new
+    ]  # what would be left is chance
 
 
 def test_how_many_inputs_there_are_is_counted():
@@ -278,6 +290,12 @@ def test_how_many_inputs_there_are_is_counted():
     )
     texts = " ".join(each.question.text for each in asked)
     assert "the input “one batch; no mask” (`x`" in texts
+    said = " ".join(
+        option.why
+        for each in asked_of(SHARES, replace(EXERCISE, cases=(_several, *EXERCISE.cases)))
+        for option in each.question.options
+    )
+    assert "With the inputs “two batches”: " in said and "With the input “two rows”" not in said
     assert not [each for each in asked if each.kind == "happens" and "three sizes" in each.question.text]
 
 
@@ -300,8 +318,54 @@ def test_a_title_about_something_else_is_not_asked_for():
 
 
 def test_a_sentence_about_what_is_no_longer_there_is_not_asked_about():
-    asked = asked_of(SHARES.replace("return powers /", "powers = powers[..., 1:]\n    return powers /"))
-    assert not [each for each in asked if each.kind == "breaks" and "[..., :]" in right(each.question)]
+    """`axis=-2` leaves a row for each column, so nothing is left of which the sentence spoke."""
+
+    def is_largest(inputs, outputs):
+        """No number of a row is above it."""
+        found = outputs["weights"]
+        return len(found) == len(inputs["x"]) and bool(np.all(found >= inputs["x"].max(axis=-1)))
+
+    cases = _in_cases(
+        *((f"{n} rows", lambda rng, n=n: {"x": rng.normal(size=(n, 3))}) for n in (2, 4)),
+        properties=(is_largest,),
+    )
+    source = "def shares(x):\n    top = x.max(axis=-1)\n    top = top + 0 * x.sum()\n    return top + np.abs(top) * 0\n"
+    runner, tried = _Runner(cases, "lab.shares", {"np": np}), list(cases.cases)
+    own = runner.outcomes(source, tried, SEEDS)
+    runner.remember_properties(tried, own)
+    assert runner.held
+    for new, broken in (("x.max(axis=-2)", False), ("x.min(axis=-1)", True)):
+        change = Change("axis", 2, "", "", source.replace("x.max(axis=-1)", new))
+        trial = runner.trial(change, tried, own)
+        assert bool(trial.broken) == broken and not trial.kept
+
+
+def test_what_a_check_has_arranged_is_not_shown_as_what_the_code_returns():
+    def measured(learner, inputs):
+        found = 2 * learner(**inputs)
+        return (found,) * 3 if len(exercise.returns) > 1 else found
+
+    exercise = replace(EXERCISE, call=measured, properties=())
+    runner, own, other = (
+        _Runner(exercise, "lab.shares", {}),
+        Outcome(({"weights": np.ones(2)},)),
+        Outcome(({"weights": np.zeros(2)},)),
+    )
+    assert runner.compare(own, other).evidence == "What comes back is different."
+    raised = Outcome(problem=Problem("exception", "RuntimeError: one axis", "shares, line 3"))
+    assert runner.compare(own, raised).evidence == "It raises an error: `one axis`."
+    assert asked_of(SHARES, exercise)
+    exercise = replace(exercise, returns=("weights", "stopped", "elsewhere"))
+    assert not asked_of(SHARES, exercise)  # "the result" would mean nothing to a reader
+
+
+def test_a_shape_that_the_question_gives_is_not_asked_for():
+    cases = _in_cases(("a table", lambda rng: {"x": rng.normal(size=(3, 1)), "y": rng.normal(size=(1, 4))}))
+    asked = [
+        each for each in asked_of("def shares(x, y):\n    return x * y\n", cases) if each.kind == "shape"
+    ]
+    assert "`(3, 4)`" in [right(each.question) for each in asked]
+    assert not {"`(3, 1)`", "`(1, 4)`"} & {right(each.question) for each in asked}
 
 
 def test_two_questions_about_the_same_lines_are_not_alike():
