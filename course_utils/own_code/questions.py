@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from course_utils.checking.exercise import Exercise, Inputs
-from course_utils.own_code.changes import changes, lines_shown
+from course_utils.own_code.calls import Call, try_calls
+from course_utils.own_code.changes import Change, changes, lines_shown
 from course_utils.own_code.trials import (
     ERROR,
     MIXED,
@@ -36,6 +37,10 @@ _IN_SIGHT = {"negation", "number", "comparison", "part left out", "sign", "relat
 """Kinds of changes after which nobody expects an error or another shape, so that "other values" goes without saying."""
 _LONGEST = 110
 """Characters of an option."""
+_FEW = 8
+"""Numbers of an array that are shown one by one."""
+_ON_CONDITION = re.compile(r"\b(unless|once|as long as|as often|whatever|without|undone)\b", re.IGNORECASE)
+"""Words of a sentence that speaks of some cases only, or of something that is not returned: what becomes of it can be argued about."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ def ask_about(
         return []
     kinds = (_breaks, _happens, _inputs, _changes_that, _shape) if _is_seen(exercise) else (_breaks,)
     asked = [each for kind in kinds for each in kind(tried, chance)]
+    asked += _returns(tried, try_calls(exercise, key, source, found, namespace, until), chance)
     chance.shuffle(asked)
     return asked
 
@@ -150,7 +156,9 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if any(text in right[0] for text in texts):  # the branch of that name: nothing to think about
                 continue
             offered = right + chance.sample(wrong, min(3, len(wrong)))
-            sized = any(trial.effects[title].kind in (SHAPE, ERROR) for title in offered)
+            sized = any(
+                trial.effects[title].kind in (SHAPE, ERROR) or title in tried.fixed for title in offered
+            )
             options = [
                 Option(
                     f"{title}{_sizes(tried, title) or '' if sized else ''}",
@@ -159,7 +167,9 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 )
                 for title in offered
             ]
-            yield _asked(tried, "inputs", difficulty, [trial], f"{_if(trial)} {words}", options, chance)
+            yield _asked(
+                tried, "inputs", difficulty, [trial.change], f"{_if(trial.change)} {words}", options, chance
+            )
 
 
 def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
@@ -201,13 +211,15 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         others = [name for name in names if name not in effect.names] if effect.kind == VALUES else []
         why = " ".join([effect.evidence, *(f"`{name}` stays the same." for name in others[:2])])
         options = [Option(text, text == right, why) for text in answers.values()]
-        words = f"{_if(trial)} What would happen with {_input(tried, title)}{_sizes(tried, title)}?"
-        yield _asked(tried, "happens", difficulty, [trial], words, options, chance)
+        words = f"{_if(trial.change)} What would happen with {_input(tried, title)}{_sizes(tried, title)}?"
+        yield _asked(tried, "happens", difficulty, [trial.change], words, options, chance)
 
 
 def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """After which change is a sentence no longer true?"""
     for title in dict.fromkeys(title for trial in tried.trials for title in trial.broken):
+        if _ON_CONDITION.search(title):
+            continue
         right = [trial for trial in tried.trials if title in trial.broken]
         wrong = [trial for trial in tried.trials if title in trial.kept]
         yield from _one_of(
@@ -259,7 +271,7 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     """What does ``print(result.shape)`` show, as the code is, or with a change?"""
     for title, (inputs, came) in tried.shapes.items() if is_called_plainly(tried.exercise) else ():
-        if not (described := _described(inputs)):
+        if not (described := _described(inputs, title in tried.fixed)):
             continue
         given = [value.shape for value in inputs.values() if isinstance(value, np.ndarray)]
         for name, shape in came.items():
@@ -287,8 +299,38 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
                 options = [Option(f"`{new}`", True, why)]
                 options += [Option(f"`{each}`", False, why) for each in likely[:3]]
-                words = f"{_if(trial)} You call it with {described}. What would `{shown}` print for the `{name}` that it returns?"
-                yield _asked(tried, "shape", MIDDLE, [trial], words, options, chance)
+                words = f"{_if(trial.change)} You call it with {described}. What would `{shown}` print for the `{name}` that it returns?"
+                yield _asked(tried, "shape", MIDDLE, [trial.change], words, options, chance)
+
+
+def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iterator[Asked]:
+    """What does a call return, as the code is, or with a change? The other options are what it returns with other changes."""
+    for call in calls:
+        by_result = {text: change for change, text in call.changed.items() if text != call.own}
+
+        def why(text: str, right: str, own: str = call.own, by_result: Mapping = by_result) -> str:
+            if text == right == own:
+                return "Your code was run with these inputs, and this came back."
+            if text == right:
+                return f"The changed code was run. As your code is now, it returns `{own}`."
+            if text == own:
+                return "That is what your code returns as it is now."
+            return f"That is what it would return {_on_condition(by_result[text])}."
+
+        for change in [None, *call.changed]:
+            right = call.changed[change] if change else call.own
+            others = [text for text in by_result if text != right]
+            if change and right == call.own:
+                continue
+            others = chance.sample(others, min(2 if change else 3, len(others))) + [call.own] * bool(change)
+            if len(others) < 2:
+                continue
+            options = [Option(f"`{text}`", text == right, why(text, right)) for text in (right, *others)]
+            words = f"{_if(change)} What would" if change else "What does"
+            yield _asked(
+                tried, "returns", MIDDLE if change else EASY, [change] if change else [],
+                f"{words} `{call.text}` return?", options, chance,
+            )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- parts
@@ -313,20 +355,20 @@ def _one_of(
         rest = [each for each in wrong if each not in taken]
         if rest:
             taken.append(min(chance.sample(rest, len(rest)), key=lambda each: lines.count(each.change.line)))
-    options = [Option(_named(each), each is taken[0], why(each)) for each in taken]
-    yield _asked(tried, kind, difficulty, taken, words, options, chance)
+    options = [Option(_named(each.change), each is taken[0], why(each)) for each in taken]
+    yield _asked(tried, kind, difficulty, [each.change for each in taken], words, options, chance)
 
 
 def _asked(
     tried: Tried,
     kind: str,
     difficulty: int,
-    trials: Sequence[Trial],
+    about: Sequence[Change],
     words: str,
     options: Sequence[Option],
     chance: random.Random,
 ) -> Asked:
-    lines = tuple(sorted({each.change.line for each in trials}))
+    lines = tuple(sorted({each.line for each in about}))
     shown = lines_shown(tried.source, lines)
     width = len(str(shown[-1][0]))
     code = "\n".join(f"{number:>{width}}  {line}" for number, line in shown)
@@ -335,17 +377,17 @@ def _asked(
     return Asked(tried.exercise.name, kind, difficulty, question, lines)
 
 
-def _if(trial: Trial) -> str:
-    change = trial.change
-    return (
-        f"Suppose line {change.line} were `{change.new}`."
-        if change.new
-        else f"Suppose line {change.line}, `{change.old}`, were left out."
-    )
+def _if(change: Change) -> str:
+    return f"Suppose {_on_condition(change).removeprefix('if ')}."
 
 
-def _named(trial: Trial) -> str:
-    change = trial.change
+def _on_condition(change: Change) -> str:
+    if change.new:
+        return f"if line {change.line} were `{change.new}`"
+    return f"if line {change.line}, `{change.old}`, were left out"
+
+
+def _named(change: Change) -> str:
     return (
         f"Line {change.line} becomes `{change.new}`."
         if change.new
@@ -355,7 +397,7 @@ def _named(trial: Trial) -> str:
 
 def _sizes(tried: Tried, title: str) -> str | None:
     """The sizes of an input; None if they cannot be said in a few words, so that nobody could tell what shape comes out."""
-    if title in tried.shapes and (described := _described(tried.shapes[title][0])):
+    if title in tried.shapes and (described := _described(tried.shapes[title][0], title in tried.fixed)):
         return f" ({'first ' if title in tried.several else ''}{described})"
     arrays = any(isinstance(value, np.ndarray) for value in tried.inputs[title].values())
     return "" if not arrays and "(" in title and any(each.isdigit() for each in title) else None
@@ -372,10 +414,13 @@ def _is_seen(exercise: Exercise) -> bool:
 
 
 def _is_opaque(tried: Tried, title: str) -> bool:
-    """Whether nobody can tell from a title what the input does: a model, a text or records are handed over, or much of chance is summed up."""
+    """Whether nobody can tell from a title what the input does: a model, a text or records are handed over, much of chance is summed up, or
+    everything depends on numbers that are always these and are too many to be shown.
+    """
     inputs = tried.inputs[title]
     return (
         any(callable(each) or _has_text(each) for each in inputs.values())
+        or (title in tried.fixed and any(_is_large(each) for each in inputs.values()))
         or re.search(r"dropout_rate(=0\.| between)", title) is not None
     )
 
@@ -383,6 +428,10 @@ def _is_opaque(tried: Tried, title: str) -> bool:
 def _leans_on_another(title: str) -> bool:
     """Whether a title can be understood only beside another one: "the same, with biases", "it ends with a full stop"."""
     return re.search(r"^(the same|as before|other|another|again|once more)\b|\bit\b", title) is not None
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.size > _FEW and np.unique(value).size > 1
 
 
 def _is_one_number(tried: Tried, title: str) -> bool:
@@ -412,11 +461,19 @@ def _first(tried: Tried, trial: Trial) -> str:
     return f"With {_input(tried, title)}: {effect.evidence}"
 
 
-def _described(inputs: Inputs) -> str:
-    """Inputs in words; empty if they cannot be said in a few."""
+def _described(inputs: Inputs, fixed: bool) -> str:
+    """Inputs in words; empty if they cannot be said in a few.
+
+    Args:
+        fixed: whether the numbers are the same at every seed; few of them are then shown, else only their shape.
+    """
     parts = []
     for name, value in inputs.items():
-        if isinstance(value, np.ndarray) or hasattr(value, "shape"):
+        if fixed and isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and 0 < value.size <= _FEW:
+            parts.append(
+                f"`{name}={np.round(value.astype(float), 3).tolist() if value.dtype.kind == 'f' else value.tolist()}`"
+            )
+        elif isinstance(value, np.ndarray) or hasattr(value, "shape"):
             parts.append(f"`{name}` of shape `{tuple(value.shape)}`")
         elif value is None or isinstance(value, bool | int | float):
             parts.append(f"`{name}={value:.3g}`" if isinstance(value, float) else f"`{name}={value}`")

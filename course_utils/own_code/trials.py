@@ -27,7 +27,7 @@ from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.own_code.changes import Change
 
 SEEDS = (PUBLIC_SEED, PUBLIC_SEED + 1, PUBLIC_SEED + 2)
-_CASE_SECONDS = 0.5
+CASE_SECONDS = 0.5
 _SURELY_SAME, _SURELY_OTHER = 1e-6, 1e-3
 """Differences in relation to the largest number; between the two, rounding may decide."""
 SAME, VALUES, SHAPE, ERROR, MIXED = "same", "values", "shape", "error", "mixed"
@@ -79,6 +79,7 @@ class Tried:
         cases: those that can be asked about.
         inputs: title -> inputs of the first run at the first seed.
         several: titles of the cases that have more than one run.
+        fixed: titles of the cases that have the same arrays at every seed, so that what happens may be due to just these numbers.
         shapes: title -> inputs of the first run, and the shapes of what comes back; only where shapes do not depend on the seed.
     """
 
@@ -88,6 +89,7 @@ class Tried:
     trials: tuple[Trial, ...]
     inputs: Mapping[str, Inputs]
     several: frozenset[str]
+    fixed: frozenset[str]
     shapes: Mapping[str, tuple[Inputs, Shapes]]
 
 
@@ -124,7 +126,7 @@ def try_changes(
     Returns:
         None if the definition itself fails, or gives something else at every call.
     """
-    quick = replace(exercise, seconds=_CASE_SECONDS, bypasses=())
+    quick = replace(exercise, seconds=CASE_SECONDS, bypasses=())
     cases = [case for case in exercise.cases if not case.relation and not case.reaches]
     runner = _Runner(quick, key, namespace)
     own = runner.outcomes(source, cases, SEEDS)
@@ -152,19 +154,27 @@ def try_changes(
     given = {case.title: case.runs(key, SEEDS[0]) for case in cases}
     inputs = {title: runs[0] for title, runs in given.items()}
     several = frozenset(title for title, runs in given.items() if len(runs) > 1)
-    shapes = {}
+    shapes, fixed = {}, set()
     for number, case in enumerate(cases):
         first = [case.runs(key, seed)[0] for seed in SEEDS]
+        if _are_equal(*first[:2]):
+            fixed.add(case.title)
         came = [_shapes_of(own[seed][number]) for seed in SEEDS]
         if all(each == came[0] for each in came) and all(
             _shapes(each) == _shapes(first[0]) for each in first
         ):
             shapes[case.title] = first[0], came[0]
-    return Tried(exercise, source, tuple(cases), tuple(trials), inputs, several, shapes)
+    return Tried(exercise, source, tuple(cases), tuple(trials), inputs, several, frozenset(fixed), shapes)
 
 
 def _shapes_of(outcome: Outcome) -> Shapes:
     return {name: array.shape for name, array in outcome.runs[0].items()}
+
+
+def _are_equal(one: Inputs, two: Inputs) -> bool:
+    """Whether there are arrays, and all of them are the same."""
+    arrays = [name for name, value in one.items() if isinstance(value, np.ndarray)]
+    return bool(arrays) and all(np.array_equal(one[name], two[name]) for name in arrays)
 
 
 def _shapes(inputs: Inputs) -> list[tuple[str, Any]]:
@@ -181,7 +191,7 @@ class _Runner:
     ) -> dict[int, list[Outcome]] | None:
         names = dict(self.namespace)
         try:
-            with time_limit(_CASE_SECONDS):
+            with time_limit(CASE_SECONDS):
                 learner = defined(source, self.exercise.name, names)
         except (Exception, TooSlow):
             return None

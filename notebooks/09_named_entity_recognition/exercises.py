@@ -195,7 +195,7 @@ def _word_twice(rng: np.random.Generator) -> Inputs:
 
 
 def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """No span begins or ends with white space."""
+    """No span is empty, and none begins or ends with white space."""
     text, spans = inputs["text"], outputs["entities"]
     return np.array([text[start:end] == text[start:end].strip() != "" for start, end, _ in spans.tolist()])
 
@@ -546,7 +546,7 @@ def as_many_ones_as_tokens(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 
 def padding_has_no_label(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Padding has the label -100."""
+    """Where the attention mask is 0, the label is -100."""
     return np.where(outputs["attention_mask"] == 0, outputs["labels"] == IGNORED, True)
 
 

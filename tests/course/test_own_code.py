@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from dataclasses import replace
 
@@ -12,10 +13,11 @@ from project import LABS
 
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.outcome import Outcome, Problem
+from course_utils.own_code import calls
 from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import Change, changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
-from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
+from course_utils.own_code.questions import EASY, HARD, MIDDLE, ask_about, chosen
 from course_utils.own_code.trials import SEEDS, _Runner
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
@@ -472,3 +474,109 @@ def test_the_button_at_the_end_of_a_lab_asks_only_when_it_is_pressed(labs, monke
 def test_a_lab_that_there_is_not_is_refused_before_any_button(monkeypatch):
     with pytest.raises(LookupError):
         pressed("practice('self_atention', button=True)", {"practice": practice}, monkeypatch)
+
+
+COUNTS = """def counts(words, least=1):
+    found = {}
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return {word: count for word, count in found.items() if count > least}
+"""
+
+
+def test_a_call_is_shown_with_what_it_returns_and_what_it_would_return():
+    exercise = Exercise(
+        name="counts",
+        returns=("counts",),
+        call=lambda learner, inputs: np.array(sorted(learner(inputs["words"], 2).values())),
+        cases=(
+            Case("seven words", lambda rng: {"words": list("abcabca")}),
+            Case("words without end", lambda rng: {"words": list("abcabca") * 50}),
+        ),
+    )
+    asked = [each for each in asked_of(COUNTS, exercise) if each.kind == "returns"]
+    assert {each.difficulty for each in asked} == {EASY, MIDDLE}
+    named = "counts(['a', 'b', 'c', 'a', 'b', 'c', 'a'], 2)"
+    for each in asked:
+        text, names = each.question.text, {}
+        assert f"`{named}` return?" in text  # the long one is not asked about
+        changed = COUNTS.splitlines()
+        if suppose := re.match(r"Suppose line (\d+) were `([^`]+)`\.", text):
+            indent = re.match(" *", changed[int(suppose[1]) - 1])[0]
+            changed[int(suppose[1]) - 1] = indent + suppose[2]
+        elif left_out := re.match(r"Suppose line (\d+), `[^`]+`, were left out", text):
+            del changed[int(left_out[1]) - 1]
+        exec("\n".join(changed), names)
+        assert right(each.question) == f"`{eval(named, names)!r}`"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({"b": (1,), "a": [None, True]}, "{'b': (1,), 'a': [None, True]}"),
+        ({b"b", b"a"}, "{b'a', b'b'}"),
+        (set(), "set()"),
+        (np.array([[1, 2], [3, 4]]), "np.array([[1, 2], [3, 4]])"),
+        (np.int64(3), "3"),
+        (0.25, "0.25"),
+        (Option("a", False, "b"), "Option(text='a', right=False, why='b')"),
+        (1 / 3, ""),
+        ([np.sqrt(2)], ""),
+        ("x" * 31, ""),
+        (object(), ""),
+        (np.array([object()]), ""),
+    ],
+)
+def test_what_can_be_typed_is_written_as_it_is_typed(value, written):
+    assert calls._written(value) == written
+
+
+def test_of_results_simple_fractions_are_rounded_and_nothing_else():
+    assert calls._written(2 / 3, exactly=False) == "0.667"
+    assert calls._written(np.sqrt(2), exactly=False) == ""
+
+
+def test_a_change_that_never_returns_is_tried_once(monkeypatch):
+    monkeypatch.setattr(calls, "CASE_SECONDS", 0.05)
+    source = "def counts(n):\n    m = n\n    while n > 0:\n        n -= 1\n        m += 2\n    return m\n"
+    tried = []
+
+    def count(n):
+        tried.append(n)
+        return n
+
+    found = {change: calls._made(change.source, "counts", {}) for change in changes(source)}
+    endless = [change for change in found if change.old == "n -= 1"]
+    assert endless
+    assert calls._tried("counts", ((3,), {}), count, found) is None
+    assert not [change for change in endless if change in found] and tried
+
+
+def test_numbers_that_are_always_the_same_are_shown_or_not_asked_about():
+    def fixed(size):
+        return lambda rng: {"x": np.arange(size) % 5.0}
+
+    cases = _in_cases(
+        ("six numbers", fixed(6)),
+        ("many numbers", fixed(20)),
+        ("random numbers", lambda rng: {"x": rng.normal(size=6)}),
+        ("random rows", lambda rng: {"x": rng.normal(size=(3, 4))}),
+    )
+    asked = asked_of(
+        "def shares(x):\n    x = x - x.max()\n    return x / abs(x).sum() + x.min(axis=-1) * (x.ndim > 1)\n",
+        cases,
+    )
+    texts = [each.question.text + each.question.options[0].text for each in asked]
+    same = [text for text, each in zip(texts, asked, strict=True) if each.kind in ("inputs", "changes:same")]
+    assert not [text for text in same if "many numbers" in text]
+    assert [text for text in texts if "`x=[0.0, 1.0, 2.0, 3.0, 4.0, 0.0]`" in text]
+
+
+def test_a_sentence_with_a_condition_is_not_asked_about():
+    def no_more_than_one(inputs, outputs):
+        """No number is above 1, unless there is only one."""
+        return bool(np.all(outputs["weights"] <= 1.001))
+
+    asked = asked_of(SHARES, replace(EXERCISE, properties=(no_more_than_one, sums_to_one)))
+    sentences = " ".join(each.question.text for each in asked if each.kind == "breaks")
+    assert "Each row of the weights sums to 1." in sentences and "unless" not in sentences
