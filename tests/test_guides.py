@@ -37,6 +37,7 @@ from grader.grade import autograde, results
 from grader.handout import kit
 from grader.people import canvas
 from grader.receive import beside, pictures, regrade, sources
+from grader.reference import teaching_notes
 from grader.run import kernels
 from grader.run.states import Limited as RunLimits
 from grader.sandbox.preloaded import Limits
@@ -220,8 +221,8 @@ IN_GUIDES = {
     ],
     "teaching.md": [
         "plans for {}, {} and {} weeks".format(*kit.WEEKS),
-        f"{WORDS[kit.MISTAKES]} typical mistakes",
-        f"at least {WORDS[kit.EXERCISES_OF_NOTES]} questions under *Exam*",
+        f"{WORDS[teaching_notes.MISTAKES]} typical mistakes",
+        f"at least {WORDS[teaching_notes.EXERCISES_OF_NOTES]} questions under *Exam*",
     ],
     "viva.md": [f"up to {WORDS[viva.QUESTIONS]} questions"],
 }

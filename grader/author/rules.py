@@ -19,6 +19,7 @@ from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
 from grader.book.rubric import questions
 from grader.core_path import END, pieces
+from grader.course import CourseError
 from grader.errors import place_of
 from grader.reference.built_parts import CLOSING_HEADING, policy_sentence
 from grader.reference.lab import (
@@ -33,6 +34,7 @@ from grader.reference.lab import (
     line_of,
     nbgrader_of,
 )
+from grader.reference.teaching_notes import read_notes
 
 PARTS = ("**After this lab you can**", "**Time:**", END, "## Review quiz", "quiz(", "## Going further")
 """What a learner finds in every lab, once each, in this order."""
@@ -76,6 +78,7 @@ def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) 
         *_hints(lab, hints),
         *_quiz(lab),
         *_catalogue(lab, source),
+        *_teaching(lab),
     ]
 
 
@@ -87,6 +90,14 @@ def _at(lab: Lab, name: str, text: str = "") -> str:
 
 def _in_notebook(lab: Lab, text: str) -> str:
     return _at(lab, f"{lab.name}.py", text)
+
+
+def _teaching(lab: Lab) -> Iterator[str]:
+    """Notes for teachers are optional; those that are there are complete."""
+    try:
+        read_notes(lab)
+    except CourseError as error:
+        yield str(error)
 
 
 def _settings(lab: Lab) -> Iterator[str]:

@@ -192,6 +192,12 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
             "import nonumpy as np",
             "of the solution fails outside a notebook",
         ),
+        (
+            "teaching.md",
+            "### double.trebled",
+            "### double.cubed",
+            "00_tiny/teaching.md:19: the lab's misconceptions.py has no 'double.cubed'",
+        ),
     ],
 )
 def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
@@ -199,8 +205,8 @@ def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
 
 
 def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
-    slip = (tiny / "misconceptions.py").read_text().partition("import slip\n")[2]
-    reason = refusal(tiny, "misconceptions.py", slip, slip + slip.replace("added_two", "another"))
+    slip = "slip(" + (tiny / "misconceptions.py").read_text().split("\nslip(")[1]
+    reason = refusal(tiny, "misconceptions.py", slip, f"{slip}\n" + slip.replace("added_two", "another"))
     assert "the misconception another is taken for ['added_two', 'another']" in reason
 
 

@@ -20,16 +20,19 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import read_questions
 from grader.course import Course, CourseError
 from grader.handout import kit
+from grader.reference import teaching_notes
 from grader.reference.lab import Lab
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LABS)
 def test_every_lab_has_notes_for_those_who_teach_it(labs, name):
-    notes = kit.read_notes(labs[name])
+    notes = teaching_notes.read_notes(labs[name])
     assert notes is not None
-    assert len({(mistake.exercise, mistake.name) for mistake in notes.mistakes}) == kit.MISTAKES
-    assert {" ".join(question.split()) for question in kit.discussed(labs[name])} <= set(notes.discussion)
+    assert len({(mistake.exercise, mistake.name) for mistake in notes.mistakes}) == teaching_notes.MISTAKES
+    assert {" ".join(question.split()) for question in teaching_notes.discussed(labs[name])} <= set(
+        notes.discussion
+    )
     assert all(task.points > 0 for task in notes.exam)
 
 
@@ -40,8 +43,8 @@ def test_nothing_of_the_notes_is_in_what_learners_get(labs, name):
         for path in labs[name].release_folder.iterdir()
         if path.suffix in (".md", ".ipynb")
     ]
-    lines = (labs[name].folder / kit.NOTES).read_text("utf-8").splitlines()
-    assert not (labs[name].release_folder / kit.NOTES).exists()
+    lines = (labs[name].folder / teaching_notes.NOTES).read_text("utf-8").splitlines()
+    assert not (labs[name].release_folder / teaching_notes.NOTES).exists()
     for line in lines:
         if line.startswith(("**Listen for:**", "- Write", "- Draw")):
             assert not any(line in text for text in released)
@@ -53,7 +56,7 @@ def noted(tmp_path, labs) -> tuple[Lab, Path, str]:
     for place in ("solutions", "notebooks"):
         shutil.copytree(ROOT / place / START, tmp_path / place / START)
     lab = Lab.load(Course(tmp_path), START)
-    file = lab.folder / kit.NOTES
+    file = lab.folder / teaching_notes.NOTES
     return lab, file, file.read_text("utf-8")
 
 
@@ -72,25 +75,25 @@ def test_notes_that_are_not_complete_are_refused_with_their_place(noted, change,
     assert change[0] in text
     file.write_text(text.replace(*change, 1), "utf-8")
     with pytest.raises(CourseError, match=r"teaching\.md") as refused:
-        kit.read_notes(lab)
+        teaching_notes.read_notes(lab)
     assert said in str(refused.value)
 
 
 def test_a_question_of_the_notebook_without_an_answer_is_refused(noted):
     lab, file, text = noted
-    question = kit.discussed(lab)[0]
+    question = teaching_notes.discussed(lab)[0]
     before, _, after = text.partition("## Discussion\n")
     first, _, rest = after.partition("### ")
     file.write_text(f"{before}## Discussion\n{first}### Something else? {rest}", "utf-8")
     with pytest.raises(CourseError, match="has no answer here") as refused:
-        kit.read_notes(lab)
+        teaching_notes.read_notes(lab)
     assert " ".join(question.split())[:30] in str(refused.value)
 
 
 def test_a_lab_without_notes_is_no_fault(noted):
     lab, file, _ = noted
     file.unlink()
-    assert kit.read_notes(lab) is None
+    assert teaching_notes.read_notes(lab) is None
 
 
 # ---------------------------------------------------------------------------------- a plan
@@ -124,7 +127,9 @@ def test_a_term_without_weeks_is_refused():
 
 def test_an_examination_has_twenty_questions_and_those_about_code_are_of_the_lab(labs):
     lab = labs[START]
-    page = kit.Page(lab, kit.read_notes(lab), read_questions((lab.folder / QUIZ).read_text("utf-8")))
+    page = kit.Page(
+        lab, teaching_notes.read_notes(lab), read_questions((lab.folder / QUIZ).read_text("utf-8"))
+    )
     tasks = kit.examination(page)
     assert len(tasks) == kit.EXAM_QUESTIONS
     about = [task for task in tasks if task.source.startswith("the code of ")]
@@ -182,7 +187,7 @@ def test_the_pages_keep_solutions_apart_and_show_pictures_one_to_a_screen(tmp_pa
     told: list[str] = []
     first = kit.build_kit(course, tmp_path / "kit", [START], told.append)
     assert first.is_file() and not any("Without" in line for line in told)
-    notes = kit.read_notes(Lab.load(course, START))
+    notes = teaching_notes.read_notes(Lab.load(course, START))
     assert notes is not None
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -209,7 +214,7 @@ def test_the_pages_keep_solutions_apart_and_show_pictures_one_to_a_screen(tmp_pa
 
 def test_an_exam_keeps_a_teachers_questions_first(labs):
     lab = labs[START]
-    notes = kit.read_notes(lab)
+    notes = teaching_notes.read_notes(lab)
     assert notes is not None
     page = kit.Page(lab, replace(notes, exam=notes.exam[:1]), ())
     assert kit.examination(page)[0] == notes.exam[0]
