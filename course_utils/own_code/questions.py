@@ -33,10 +33,12 @@ from course_utils.own_code.trials import (
 from course_utils.quiz import Option, Question
 
 EASY, MIDDLE, HARD = 1, 2, 3
-_IN_SIGHT = {"negation", "number", "comparison", "part left out", "sign", "related function"}
+_IN_SIGHT = {"negation", "number", "comparison", "part left out", "step left out", "sign", "related function"}
 """Kinds of changes after which nobody expects an error or another shape, so that "other values" goes without saying."""
 _LONGEST = 110
 """Characters of an option."""
+_BY_HEART = 40
+"""The largest size that a reader may have to work out."""
 _FEW = 8
 """Numbers of an array that are shown one by one."""
 _ON_CONDITION = re.compile(r"\b(unless|once|as long as|as often|whatever|without|undone)\b", re.IGNORECASE)
@@ -128,6 +130,8 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         for node in ast.walk(ast.parse(tried.source))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 2
     ]
+    one = len(tried.exercise.returns) == 1
+    a_result, all_of_it = ("the result", "the result") if one else ("a result", "all results")
     for trial in tried.trials:
         titles = [
             title
@@ -139,10 +143,10 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             and not (effect.kind == ERROR and title in tried.several)  # which of them raises it?
         ]
         for wanted, words, difficulty in (
-            ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
-            ({SHAPE}, "For which of these inputs would the result have another shape?", MIDDLE),
+            ({VALUES, SHAPE}, f"For which of these inputs would {a_result} be different?", HARD),
+            ({SHAPE}, f"For which of these inputs would {a_result} have another shape?", MIDDLE),
             ({ERROR}, "For which of these inputs would it raise an error?", MIDDLE),
-            ({SAME}, "For which of these inputs would the result still be the same?", HARD),
+            ({SAME}, f"For which of these inputs would {all_of_it} still be the same?", HARD),
         ):
             right = [title for title in titles if trial.effects[title].kind in wanted]
             wrong = [title for title in titles if trial.effects[title].kind not in wanted]
@@ -173,46 +177,71 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 
 def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
-    """What happens to what is returned?"""
-    exercise, names = tried.exercise, tried.exercise.returns
-    for trial in tried.trials:
-        plain = [
-            (title, effect)
+    """What happens to what is returned? No answer is right more often than all others together, as far as there are others."""
+    if len(tried.exercise.returns) > 2:
+        return
+    two = len(tried.exercise.returns) == 2
+    found: dict[str, list[tuple[Trial, str, Mapping[str, str], str]]] = {}
+    for trial in chance.sample(tried.trials, len(tried.trials)):
+        possible = [
+            (title, effect, *answered)
             for title, effect in trial.effects.items()
-            if effect.kind in (VALUES, SHAPE, ERROR)
-            and len(title) <= _LONGEST
-            and _sizes(tried, title) is not None
-            and title not in tried.several  # to which of them would it happen?
-            and not (effect.kind == VALUES and trial.change.kind in _IN_SIGHT and len(names) != 2)
-            and not _leans_on_another(title)
+            if _says_enough(tried, trial, title, effect)
+            and (answered := _of_two(tried, effect) if two else _of_one(effect))
         ]
-        if not plain:
-            continue
-        rare = [each for each in plain if each[1].kind != VALUES]
-        title, effect = chance.choice(rare or plain)
-        if len(names) == 2 and effect.kind == VALUES and is_called_plainly(exercise):
-            a, b = names
-            answers = {
-                (a,): f"`{a}` changes, `{b}` stays the same.",
-                (b,): f"`{b}` changes, `{a}` stays the same.",
-                names: "Both change, and their shapes stay the same.",
-                (): "It raises an error.",
-            }
-            right, difficulty = answers[effect.names], MIDDLE
-        else:
-            if _is_one_number(tried, title):  # it has no shape to speak of
-                continue
-            answers = {
-                VALUES: "The result has other values and the same shape.",
-                SHAPE: "The result has another shape.",
-                ERROR: "It raises an error.",
-            }
-            right, difficulty = answers[effect.kind], MIDDLE if effect.kind == VALUES else EASY
-        others = [name for name in names if name not in effect.names] if effect.kind == VALUES else []
-        why = " ".join([effect.evidence, *(f"`{name}` stays the same." for name in others[:2])])
-        options = [Option(text, text == right, why) for text in answers.values()]
-        words = f"{_if(trial.change)} What would happen with {_input(tried, title)}{_sizes(tried, title)}?"
-        yield _asked(tried, "happens", difficulty, [trial.change], words, options, chance)
+        if possible:
+            title, effect, right, answers = min(
+                chance.sample(possible, len(possible)), key=lambda each: len(found.get(each[2], ()))
+            )
+            found.setdefault(right, []).append((trial, title, answers, _what(effect)))
+    counts = sorted(map(len, found.values()))
+    most = max(1, sum(counts[:-1]))
+    for right, several in found.items():
+        for trial, title, answers, why in several[:most]:
+            options = [Option(text, text == right, why) for text in answers]
+            words = (
+                f"{_if(trial.change)} What would happen with {_input(tried, title)}{_sizes(tried, title)}?"
+            )
+            difficulty = EASY if right in (_ERROR, _SHAPE) else HARD if right == _SAME else MIDDLE
+            yield _asked(tried, "happens", difficulty, [trial.change], words, options, chance)
+
+
+_ERROR, _SHAPE = "It raises an error.", "The result has another shape."
+_SAME, _VALUES = "Nothing changes.", "The result has other values and the same shape."
+
+
+def _says_enough(tried: Tried, trial: Trial, title: str, effect: Effect) -> bool:
+    """Whether a reader can tell what happens with an input, and has to think about it."""
+    return (
+        effect.kind != MIXED
+        and len(title) <= _LONGEST
+        and _sizes(tried, title) is not None
+        and title not in tried.several  # to which of them would it happen?
+        and not _leans_on_another(title)
+        and not (effect.kind == SAME and _is_opaque(tried, title))
+        and not (
+            effect.kind == VALUES and trial.change.kind in _IN_SIGHT and len(tried.exercise.returns) != 2
+        )
+    )
+
+
+def _of_two(tried: Tried, effect: Effect) -> tuple[str, Sequence[str]] | None:
+    """The right answer and all answers where two values come back."""
+    a, b = tried.exercise.returns
+    only_a, only_b, both = (
+        f"`{a}` changes, `{b}` does not.",
+        f"`{b}` changes, `{a}` does not.",
+        "Both change.",
+    )
+    if effect.kind == SAME:
+        return None
+    right = {(a,): only_a, (b,): only_b, (a, b): both, (): _ERROR}[effect.names]
+    return right, (only_a, only_b, both, _ERROR)
+
+
+def _of_one(effect: Effect) -> tuple[str, Sequence[str]] | None:
+    right = {VALUES: _VALUES, SHAPE: _SHAPE, ERROR: _ERROR, SAME: _SAME}[effect.kind]
+    return right, (_VALUES, _SHAPE, _ERROR, _SAME)
 
 
 def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
@@ -225,7 +254,7 @@ def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         yield from _one_of(
             tried, "breaks", MIDDLE, right, wrong, chance,
             f"This is true of your code: “{title}” After which of these changes would it no longer be true?",
-            lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(tried, trial)}",
+            lambda trial, title=title: trial.broken.get(title) or "It would still be true, although the result changes.",
         )  # fmt: skip
 
 
@@ -240,7 +269,11 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         for kind, words, difficulty in (
             (SAME, "would make no difference", HARD),
             (ERROR, "would raise an error", EASY),
-            (SHAPE, "would give the result another shape", EASY),
+            (
+                SHAPE,
+                f"would give {'the' if len(tried.exercise.returns) == 1 else 'a'} result another shape",
+                EASY,
+            ),
         ):
             if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and title in tried.several):
                 continue
@@ -274,32 +307,23 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         if not (described := _described(inputs, title in tried.fixed)):
             continue
         given = [value.shape for value in inputs.values() if isinstance(value, np.ndarray)]
+        call = f"You call `{tried.exercise.name}` with {described}."
         for name, shape in came.items():
-            shown = f"print({name}.shape)"
             others = [trial.shapes[title][name] for trial in tried.trials if title in trial.shapes]
-            likely = _likely(shape, [*others, *given, *came.values()])
-            if len(shape) < 2 or len(set(shape)) < 2 or len(likely) < 3:
-                continue
-            if shape not in given:
-                options = [Option(f"`{shape}`", True, f"`{name}` has the shape `{shape}`.")]
-                options += [
-                    Option(f"`{each}`", False, f"`{name}` has the shape `{shape}`.") for each in likely[:3]
-                ]
-                words = f"You call it with {described}. What does `{shown}` print for the `{name}` that it returns?"
+            near = _likely(shape, [*others, *came.values()], given)
+            if shape not in given and len(set(shape)) > 1 and len(near) == 3 and not _is_sum(shape, inputs):
+                why = f"`{name}` has the shape `{shape}`."
+                options = [Option(f"`{each}`", each is shape, why) for each in (shape, *near)]
+                words = f"{call} What does `print({name}.shape)` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", EASY, [], words, options, chance)
-        for trial in tried.trials:
-            if title not in trial.shapes:
-                continue
-            for name, shape in came.items():
-                shown = f"print({name}.shape)"
-                new = trial.shapes[title][name]
-                likely = [shape, *(each for each in _likely(new, [*given, shape]) if each != shape)]
-                if new == shape or new in given or len(likely) < 3:
+            for trial in tried.trials:
+                new = trial.shapes.get(title, {}).get(name, shape)
+                near = [shape, *(each for each in _likely(new, others, given) if each != shape)][:3]
+                if new == shape or new in given or len(near) < 3 or _is_sum(new, inputs):
                     continue
                 why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
-                options = [Option(f"`{new}`", True, why)]
-                options += [Option(f"`{each}`", False, why) for each in likely[:3]]
-                words = f"{_if(trial.change)} You call it with {described}. What would `{shown}` print for the `{name}` that it returns?"
+                options = [Option(f"`{each}`", each is new, why) for each in (new, *near)]
+                words = f"{_if(trial.change)} {call} What would `print({name}.shape)` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", MIDDLE, [trial.change], words, options, chance)
 
 
@@ -397,8 +421,10 @@ def _named(change: Change) -> str:
 
 def _sizes(tried: Tried, title: str) -> str | None:
     """The sizes of an input; None if they cannot be said in a few words, so that nobody could tell what shape comes out."""
+    if title in tried.several:  # of which of them?
+        return None
     if title in tried.shapes and (described := _described(tried.shapes[title][0], title in tried.fixed)):
-        return f" ({'first ' if title in tried.several else ''}{described})"
+        return f" ({described})"
     arrays = any(isinstance(value, np.ndarray) for value in tried.inputs[title].values())
     return "" if not arrays and "(" in title and any(each.isdigit() for each in title) else None
 
@@ -482,16 +508,37 @@ def _described(inputs: Inputs, fixed: bool) -> str:
     return ", ".join(parts) if 0 < len(parts) <= 7 else ""
 
 
-def _likely(shape: tuple[int, ...], others: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Other shapes that one could think of, of the same number of axes where there are such."""
-    sizes = dict.fromkeys(size for each in [shape, *others] for size in each)
-    found = dict.fromkeys(tuple(each) for each in others)
-    for at in range(len(shape)):
-        found |= dict.fromkeys((*shape[:at], size, *shape[at + 1 :]) for size in sizes)
+def _likely(
+    shape: tuple[int, ...], others: Sequence[tuple[int, ...]], given: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """Three other shapes that one could think of, or as many as there are; they do not all differ in the same axes.
+
+    Args:
+        others: what comes back with a change, or beside it: the likeliest.
+        given: shapes of inputs.
+    """
+    sizes = dict.fromkeys(size for each in [shape, *others, *given] for size in each)
+    found = dict.fromkeys([*others, *given])
     if len(shape) > 1:
         found[(*shape[:-2], shape[-1], shape[-2])] = None
+    for at in range(len(shape)):
+        found |= dict.fromkeys((*shape[:at], size, *shape[at + 1 :]) for size in sizes)
+    left = [each for each in found if each != shape]
+    taken: list[tuple[int, ...]] = []
+    while left and len(taken) < 3:
+        seen = [_unlike(each, shape) for each in taken]
+        best = min(left, key=lambda each: (seen.count(_unlike(each, shape)), len(each) != len(shape)))
+        taken.append(best)
+        left.remove(best)
+    return taken
 
-    def unlike(each: tuple[int, ...]) -> tuple[bool, int]:
-        return len(each) != len(shape), sum(one != other for one, other in zip(each, shape, strict=False))
 
-    return sorted((each for each in found if each != shape), key=unlike)
+def _unlike(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[bool, ...]:
+    """At which axes two shapes differ."""
+    return tuple(a != b for a, b in itertools.zip_longest(one, other))
+
+
+def _is_sum(shape: tuple[int, ...], inputs: Inputs) -> bool:
+    """Whether a size must be computed from large numbers."""
+    given = {size for value in inputs.values() for size in getattr(value, "shape", (value,))}
+    return any(size > _BY_HEART and size not in given for size in shape)

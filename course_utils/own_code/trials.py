@@ -6,6 +6,7 @@ one in which the learner's code may run: the learner's own kernel, or the sandbo
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -303,7 +304,12 @@ class _Runner:
     def shown(self, own: Outcome, changed: Outcome, about: str = "") -> str:
         """What is different, in numbers where these are what the code itself returns."""
         if not is_called_plainly(self.exercise):
-            return "What comes back is different."
+            shaped = any(
+                one[name].shape != two[name].shape
+                for one, two in zip(own.runs, changed.runs, strict=True)
+                for name in one
+            )
+            return f"What comes back has other {'shapes' if shaped else 'values, in the same shapes'}."
         return _difference(own, changed, about)
 
     def _compare(self, own: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]) -> Effect | None:
@@ -407,4 +413,5 @@ def _number(value: Any) -> str:
 
 def _short(message: str) -> str:
     first = (message.strip().splitlines() or ["an error"])[0].replace("`", "'")
+    first = re.sub(r", with gufunc signature \S+", "", first)
     return f"{first[:120]}{'…' if len(first) > 120 else ''}"
