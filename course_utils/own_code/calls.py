@@ -45,11 +45,13 @@ class Call:
     Attributes:
         text: as it would be typed, in one line.
         own: what it returns, as text.
+        is_plain: whether that needs no thought: it is one of the arguments, or all of these are alike.
         changed: a change -> what the call would return with it, where it returns something that fits into a line.
     """
 
     text: str
     own: str
+    is_plain: bool
     changed: Mapping[Change, str]
 
 
@@ -130,7 +132,15 @@ def _tried(
         except TooSlow:  # once is enough: it may be a loop without end
             del changed[change]
     different = {kept, *results.values()}
-    return Call(_call(name, arguments), kept, results) if len(different) >= _APART else None
+    if len(different) < _APART:
+        return None
+    given = [_bare(_written(each)) for each in (*arguments[0], *arguments[1].values())]
+    return Call(_call(name, arguments), kept, _bare(kept) in given or len(set(given)) < len(given), results)
+
+
+def _bare(text: str) -> str:
+    """A text without the quotation marks and brackets around it."""
+    return text.strip("'\"[]() ")
 
 
 def _result(function: FunctionType, arguments: _Arguments) -> str:
@@ -179,7 +189,7 @@ def _written(value: Any, exactly: bool = True) -> str:
         case int() | np.bool_() | np.integer():
             return repr(value.item() if isinstance(value, np.generic) else value)
         case float() | np.floating():
-            short = f"{float(value):.3g}"
+            short = repr(float(f"{float(value):.3g}"))
             return short if float(short) == float(value) or (not exactly and _is_simple(value)) else ""
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = [each.name for each in dataclasses.fields(value)]

@@ -113,7 +113,13 @@ def _are_alike(one: Asked, other: Asked) -> bool:
     """Whether two questions ask the same about the same lines, or have the same answers to choose from: one of them is enough."""
     if (one.exercise, one.kind) != (other.exercise, other.kind):
         return False
+    if one.kind == "returns":  # the answer to one would be an option of the other
+        return _call_in(one) == _call_in(other)
     return one.lines == other.lines or (one.kind == "inputs" and _texts(one) == _texts(other))
+
+
+def _call_in(asked: Asked) -> str:
+    return asked.question.text.rsplit("`", 2)[1]
 
 
 def _texts(asked: Asked) -> set[str]:
@@ -344,7 +350,7 @@ def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iter
         for change in [None, *call.changed]:
             right = call.changed[change] if change else call.own
             others = [text for text in by_result if text != right]
-            if change and right == call.own:
+            if right == call.own if change else call.is_plain:
                 continue
             others = chance.sample(others, min(2 if change else 3, len(others))) + [call.own] * bool(change)
             if len(others) < 2:

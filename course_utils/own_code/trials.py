@@ -278,9 +278,17 @@ class _Runner:
                 kept.add(title)
             elif all(False in row for row in seen.values()):
                 at = self.held[title][seen[SEEDS[0]].index(False)]
-                shown = self.shown(own[SEEDS[0]][at], changed[SEEDS[0]][at], title)
+                shown = self._where_broken(each, cases[at], own[SEEDS[0]][at], changed[SEEDS[0]][at])
                 broken[title] = f"With “{cases[at].title}”: {shown}"
         return broken, frozenset(kept)
+
+    def _where_broken(self, each: Any, case: Case, own: Outcome, changed: Outcome) -> str:
+        """The first place where a property no longer holds, in numbers where these are what the code itself returns."""
+        for inputs, one, two in zip(case.runs(self.key, SEEDS[0]), own.runs, changed.runs, strict=True):
+            holds = np.asarray(each(inputs, two))
+            if is_called_plainly(self.exercise) and holds.dtype == bool and not holds.all():
+                return _in_words(_differences(one, two, np.argwhere(~holds)[0]), sentence(each))
+        return self.shown(own, changed)
 
     def compare(self, own: Outcome, changed: Outcome) -> Effect | None:
         """None where the two differ so little that rounding may decide, and where not the learner's code but what calls it complains."""
@@ -301,7 +309,7 @@ class _Runner:
         kind, names = next(iter(kinds)) if len(kinds) == 1 else (MIXED, ())
         return Effect(kind, names, self.shown(own, changed))
 
-    def shown(self, own: Outcome, changed: Outcome, about: str = "") -> str:
+    def shown(self, own: Outcome, changed: Outcome) -> str:
         """What is different, in numbers where these are what the code itself returns."""
         if not is_called_plainly(self.exercise):
             shaped = any(
@@ -310,7 +318,7 @@ class _Runner:
                 for name in one
             )
             return f"What comes back has other {'shapes' if shaped else 'values, in the same shapes'}."
-        return _difference(own, changed, about)
+        return _difference(own, changed)
 
     def _compare(self, own: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]) -> Effect | None:
         shaped, other = [], []
@@ -347,29 +355,37 @@ def _distance(one: np.ndarray, two: np.ndarray) -> float:
 # ---------------------------------------------------------------------------------- in words
 
 
-def _difference(own: Outcome, changed: Outcome, about: str = "") -> str:
-    """For each value that is different, at most two, the place that shows it best: as it would be, and as it is.
+def _difference(own: Outcome, changed: Outcome) -> str:
+    """The place that shows best what is different: as it would be, and as it is, both in the same run."""
+    by_run = [_differences(*runs) for runs in zip(own.runs, changed.runs, strict=True)]
+    return _in_words(max(by_run, key=lambda each: max((far for far, _ in each.values()), default=0.0)))
 
-    Args:
-        about: a sentence; the values that it speaks of come first.
-    """
-    found: dict[str, tuple[float, str]] = {}
-    for one_run, other_run in zip(own.runs, changed.runs, strict=True):
-        for name, one in one_run.items():
-            two = other_run[name]
-            if one.shape != two.shape:
-                far, said = float("inf"), f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
-            elif one.size == 0 or (far := _distance(one, two)) <= _SURELY_SAME:
-                continue
-            else:
-                said = _rows(name, one, two)
-            if name not in found or far > found[name][0]:
-                found[name] = far, said
+
+def _in_words(found: Mapping[str, tuple[float, str]], about: str = "") -> str:
+    """Two sentences at most; first of the values that a sentence speaks of."""
     names = sorted(found, key=lambda name: name.rstrip("s") not in about)
     return " ".join(found[name][1] for name in names[:2])
 
 
-def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:
+def _differences(
+    own: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray], wrong: Sequence[int] = ()
+) -> dict[str, tuple[float, str]]:
+    """How far each value of one run is off, and a sentence that shows it.
+
+    Args:
+        wrong: indices of a place that shows it; without them, the place that is off by most.
+    """
+    found = {}
+    for name, one in own.items():
+        two = changed[name]
+        if one.shape != two.shape:
+            found[name] = float("inf"), f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
+        elif one.size and (far := _distance(one, two)) > _SURELY_SAME:
+            found[name] = far, _rows(name, one, two, tuple(map(int, wrong)))
+    return found
+
+
+def _rows(name: str, one: np.ndarray, two: np.ndarray, wrong: tuple[int, ...]) -> str:
     if one.ndim == 0:
         return f"`{name}` is `{_scalar(two)}` instead of `{_scalar(one)}`."
     width = one.shape[-1]
@@ -378,7 +394,9 @@ def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:
         sums = np.abs(np.nan_to_num(after.sum(axis=-1), nan=1e9) - 1)
         far = np.nan_to_num(np.abs(before - after), nan=1e9, posinf=1e9, neginf=1e9).max(axis=-1)
     to_one = width > 1 and np.allclose(before.sum(axis=-1), 1, atol=1e-3) and sums.max() > 1e-2
-    row = int((sums if to_one else far).argmax())
+    row, leading = int((sums if to_one else far).argmax()), one.shape[:-1]
+    if len(wrong) >= len(leading) > 0 and all(map(int.__lt__, wrong, leading)):
+        row = int(np.ravel_multi_index(wrong[: len(leading)], leading))
     place = np.unravel_index(row, one.shape[:-1]) if one.ndim > 1 else ()
     called = f"`{name}[{', '.join(str(int(each)) for each in place)}]`" if place else f"`{name}`"
     kind = one.dtype.kind
@@ -387,7 +405,7 @@ def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:
         at = int(np.nan_to_num(np.abs(before - after)[row], nan=1e9).argmax())
         start = 0 if at < 6 else min(at, width - 6)
     said = f"{called} is `{_list(after[row], kind, start)}` instead of `{_list(before[row], kind, start)}`."
-    if to_one:
+    if to_one and sums[row] > 1e-2:
         said += f" It no longer sums to 1, but to {_number(after[row].sum())}."
     return said
 

@@ -17,8 +17,8 @@ from course_utils.own_code import calls
 from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import Change, changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
-from course_utils.own_code.questions import EASY, HARD, MIDDLE, ask_about, chosen
-from course_utils.own_code.trials import SEEDS, _Runner
+from course_utils.own_code.questions import EASY, HARD, MIDDLE, _likely, ask_about, chosen
+from course_utils.own_code.trials import SEEDS, _difference, _Runner
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
 
@@ -530,7 +530,7 @@ def test_what_can_be_typed_is_written_as_it_is_typed(value, written):
 
 
 def test_of_results_simple_fractions_are_rounded_and_nothing_else():
-    assert calls._written(2 / 3, exactly=False) == "0.667"
+    assert calls._written([2 / 3, 1.0], exactly=False) == "[0.667, 1.0]"
     assert calls._written(np.sqrt(2), exactly=False) == ""
 
 
@@ -578,3 +578,83 @@ def test_a_sentence_with_a_condition_is_not_asked_about():
     asked = asked_of(SHARES, replace(EXERCISE, properties=(no_more_than_one, sums_to_one)))
     sentences = " ".join(each.question.text for each in asked if each.kind == "breaks")
     assert "Each row of the weights sums to 1." in sentences and "unless" not in sentences
+
+
+def test_what_needs_no_thought_is_not_asked():
+    def asked_with(second):
+        exercise = Exercise(
+            name="counts",
+            returns=("same",),
+            call=lambda learner, inputs: np.array(learner(**inputs)),
+            cases=(Case("two words", lambda rng: {"one": list("abca"), "other": list(second)}),),
+        )
+        source = "def counts(one, other):\n    both = set(one) & set(other)\n    return len(both), len(one) + len(both)\n"
+        return [each for each in asked_of(source, exercise) if each.kind == "returns"]
+
+    assert {each.difficulty for each in asked_with("bcd")} == {EASY, MIDDLE}
+    assert {each.difficulty for each in asked_with("abca")} == {MIDDLE}  # the two are alike
+
+
+def test_one_call_is_asked_about_once_in_a_quiz(labs):
+    lab = labs["12_text_to_text"]
+    texts = list(lab.solution_texts.values())
+    asked = [
+        each
+        for each in questions_about(lab.slug, lab.reference, texts, random.Random(3))
+        if each.kind == "returns"
+    ]
+    taken = chosen(asked, 20)
+    called = [each.question.text.rsplit("`", 2)[1] for each in taken]
+    assert len(asked) > len(taken) > 3 and len(set(called)) == len(called)
+
+
+def test_numbers_that_show_a_difference_come_from_one_run():
+    one = [{"a": np.array(1.0), "b": np.array(1.0)}, {"a": np.array(1.0), "b": np.array(1.0)}]
+    two = [{"a": np.array(9.0), "b": np.array(2.0)}, {"a": np.array(2.0), "b": np.array(8.0)}]
+    assert (
+        _difference(Outcome(tuple(one)), Outcome(tuple(two)))
+        == "`a` is `9` instead of `1`. `b` is `2` instead of `1`."
+    )
+
+
+def test_a_broken_sentence_is_shown_where_it_is_broken():
+    def last_is_zero(inputs, outputs):
+        """The last number of a row is 0."""
+        return outputs["weights"][..., -1] == 0
+
+    own = np.array([[1.0, 2, 0], [3, 4, 0], [5, 6, 0]])
+    changed = own + [[9, 9, 0], [0, 0, 0.5], [9, 9, 9]]  # off by most in a row that still ends with 0
+    runner, case = _Runner(EXERCISE, "lab.shares", {}), EXERCISE.cases[0]
+    said = runner._where_broken(
+        last_is_zero, case, *(Outcome(({"weights": each},)) for each in (own, changed))
+    )
+    assert said == "`weights[1]` is `[3, 4, 0.5]` instead of `[3, 4, 0]`."
+
+
+def test_the_same_answer_is_not_right_every_time(labs):
+    lab = labs["02_self_attention"]
+    asked = questions_about(lab.slug, lab.reference, list(lab.solution_texts.values()), random.Random(3))
+    answers = [(each.exercise, right(each.question)) for each in asked if each.kind == "happens"]
+    for name in {name for name, _ in answers}:
+        theirs = [answer for exercise, answer in answers if exercise == name]
+        if len(set(theirs)) > 1:
+            assert max(map(theirs.count, theirs)) <= len(theirs) / 2
+
+
+def test_shapes_to_choose_from_do_not_all_differ_in_the_same_place():
+    taken = _likely((2, 3, 6, 20), [(2, 3, 20, 6)], [(2, 6, 20), (7, 3, 6, 20)])
+    assert len(taken) == 3 and (2, 3, 6, 20) not in taken
+    different = [tuple(a != b for a, b in zip(each, (2, 3, 6, 20), strict=False)) for each in taken]
+    assert len(set(different)) == 3
+    assert _likely((5,), [], []) == []
+
+
+def test_a_size_that_takes_a_calculator_is_not_asked_for():
+    cases = _in_cases(("two rows", lambda rng: {"x": rng.normal(size=(2, 30))}))
+    source = "def shares(x):\n    return np.concatenate([x, x, x], axis=-1){}\n"
+    assert not [
+        each
+        for each in asked_of(source.format(""), cases)
+        if each.kind == "shape" and "Suppose" not in each.question.text
+    ]
+    assert [each for each in asked_of(source.format("[:, :20]"), cases) if each.kind == "shape"]
