@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -33,7 +34,8 @@ _MOST = 4
 _APART = 3
 """Different results that a question needs: the right one and two others."""
 
-_DENOMINATOR = 12
+_DENOMINATOR, _LARGE = 12, 300
+"""Fractions and whole numbers beyond these take a calculator."""
 
 _Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -131,11 +133,16 @@ def _tried(
                 results[change] = text
         except TooSlow:  # once is enough: it may be a loop without end
             del changed[change]
-    different = {kept, *results.values()}
-    if len(different) < _APART:
+    alike = {_value(text): text for text in (*results.values(), kept)}  # 1 and 1.0 are no two answers
+    results = {change: alike[_value(text)] for change, text in results.items()}
+    if len(alike) < _APART:
         return None
     given = [_bare(_written(each)) for each in (*arguments[0], *arguments[1].values())]
     return Call(_call(name, arguments), kept, _bare(kept) in given or len(set(given)) < len(given), results)
+
+
+def _value(text: str) -> str:
+    return re.sub(r"(?<![\w.])(\d+)\.0(?!\d)", r"\1", text)
 
 
 def _bare(text: str) -> str:
@@ -186,8 +193,10 @@ def _written(value: Any, exactly: bool = True) -> str:
     match value:
         case None | bool() | str() | bytes():
             return "" if isinstance(value, str) and len(value) > _TEXT else repr(value)
-        case int() | np.bool_() | np.integer():
-            return repr(value.item() if isinstance(value, np.generic) else value)
+        case np.bool_():
+            return repr(bool(value))
+        case int() | np.integer():
+            return repr(int(value)) if abs(value) <= _LARGE else ""
         case float() | np.floating():
             short = repr(float(f"{float(value):.3g}"))
             return short if float(short) == float(value) or (not exactly and _is_simple(value)) else ""

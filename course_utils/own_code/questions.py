@@ -146,7 +146,7 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             and effect.kind != MIXED
             and not _is_opaque(tried, title)
             and not _leans_on_another(title)
-            and not (effect.kind == ERROR and title in tried.several)  # which of them raises it?
+            and title not in tried.several  # a title that speaks of several is hard to choose
         ]
         for wanted, words, difficulty in (
             ({VALUES, SHAPE}, f"For which of these inputs would {a_result} be different?", HARD),
@@ -193,7 +193,7 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             (title, effect, *answered)
             for title, effect in trial.effects.items()
             if _says_enough(tried, trial, title, effect)
-            and (answered := _of_two(tried, effect) if two else _of_one(effect))
+            and (answered := _of_two(tried, effect) if two else _of_one(tried, title, effect))
         ]
         if possible:
             title, effect, right, answers = min(
@@ -245,9 +245,12 @@ def _of_two(tried: Tried, effect: Effect) -> tuple[str, Sequence[str]] | None:
     return right, (only_a, only_b, both, _ERROR)
 
 
-def _of_one(effect: Effect) -> tuple[str, Sequence[str]] | None:
-    right = {VALUES: _VALUES, SHAPE: _SHAPE, ERROR: _ERROR, SAME: _SAME}[effect.kind]
-    return right, (_VALUES, _SHAPE, _ERROR, _SAME)
+def _of_one(tried: Tried, title: str, effect: Effect) -> tuple[str, Sequence[str]] | None:
+    """The right answer and all answers where one value comes back."""
+    answers = {VALUES: _VALUES, SHAPE: _SHAPE, ERROR: _ERROR, SAME: _SAME}
+    if _is_one_number(tried, title):  # it has no shape to speak of
+        answers = {VALUES: "Another number comes back.", ERROR: _ERROR, SAME: _SAME}
+    return (answers[effect.kind], tuple(answers.values())) if effect.kind in answers else None
 
 
 def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
@@ -284,7 +287,9 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and title in tried.several):
                 continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
-            wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
+            wrong = [trial for trial in there if trial.effects[title].kind == VALUES]
+            if kind != SAME:
+                wrong = [trial for trial in wrong if trial.change.kind not in _IN_SIGHT]
             yield from _one_of(
                 tried, f"changes:{kind}", difficulty, right, wrong, chance,
                 f"Take {_input(tried, title)}{sizes}. Which of these changes {words}?",
@@ -322,12 +327,23 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 options = [Option(f"`{each}`", each is shape, why) for each in (shape, *near)]
                 words = f"{call} What does `print({name}.shape)` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", EASY, [], words, options, chance)
-            for trial in tried.trials:
-                new = trial.shapes.get(title, {}).get(name, shape)
-                near = [shape, *(each for each in _likely(new, others, given) if each != shape)][:3]
-                if new == shape or new in given or len(near) < 3 or _is_sum(new, inputs):
+            same = [
+                trial
+                for trial in tried.trials
+                if title in trial.effects
+                and title not in trial.shapes
+                and trial.effects[title].kind != ERROR
+                and trial.change.kind not in _IN_SIGHT
+            ]
+            for trial in [*tried.trials, *chance.sample(same, min(2, len(same)))]:
+                if title not in trial.shapes and trial not in same:
                     continue
-                why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
+                new = trial.shapes.get(title, came)[name]
+                near = list(dict.fromkeys([*[shape] * (new != shape), *_likely(new, others, given)]))[:3]
+                if new in given or len(set(new)) < 2 or len(near) < 3 or _is_sum(new, inputs):
+                    continue
+                without = f", and `{shape}` without it" if new != shape else ", as without it"
+                why = f"`{name}` has the shape `{new}` with the change{without}."
                 options = [Option(f"`{each}`", each is new, why) for each in (new, *near)]
                 words = f"{_if(trial.change)} {call} What would `print({name}.shape)` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", MIDDLE, [trial.change], words, options, chance)
@@ -340,7 +356,7 @@ def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iter
 
         def why(text: str, right: str, own: str = call.own, by_result: Mapping = by_result) -> str:
             if text == right == own:
-                return "Your code was run with these inputs, and this came back."
+                return "It was run: this is what comes back."
             if text == right:
                 return f"The changed code was run. As your code is now, it returns `{own}`."
             if text == own:
@@ -350,9 +366,11 @@ def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iter
         for change in [None, *call.changed]:
             right = call.changed[change] if change else call.own
             others = [text for text in by_result if text != right]
-            if right == call.own if change else call.is_plain:
+            if call.is_plain and not change:
                 continue
-            others = chance.sample(others, min(2 if change else 3, len(others))) + [call.own] * bool(change)
+            asks_for_another = change and right != call.own
+            others = chance.sample(others, min(2 if asks_for_another else 3, len(others)))
+            others += [call.own] * bool(asks_for_another)
             if len(others) < 2:
                 continue
             options = [Option(f"`{text}`", text == right, why(text, right)) for text in (right, *others)]
@@ -521,15 +539,15 @@ def _likely(
 
     Args:
         others: what comes back with a change, or beside it: the likeliest.
-        given: shapes of inputs.
+        given: shapes of inputs, which are never right and never offered.
     """
     sizes = dict.fromkeys(size for each in [shape, *others, *given] for size in each)
-    found = dict.fromkeys([*others, *given])
+    found = dict.fromkeys(others)
     if len(shape) > 1:
         found[(*shape[:-2], shape[-1], shape[-2])] = None
     for at in range(len(shape)):
         found |= dict.fromkeys((*shape[:at], size, *shape[at + 1 :]) for size in sizes)
-    left = [each for each in found if each != shape]
+    left = [each for each in found if each != shape and each not in given]
     taken: list[tuple[int, ...]] = []
     while left and len(taken) < 3:
         seen = [_unlike(each, shape) for each in taken]

@@ -623,7 +623,7 @@ def test_a_broken_sentence_is_shown_where_it_is_broken():
         return outputs["weights"][..., -1] == 0
 
     own = np.array([[1.0, 2, 0], [3, 4, 0], [5, 6, 0]])
-    changed = own + [[9, 9, 0], [0, 0, 0.5], [9, 9, 9]]  # off by most in a row that still ends with 0
+    changed = own + np.array([[9, 9, 0], [0, 0, 0.5], [9, 9, 9]])  # off by most in a row that still ends with 0
     runner, case = _Runner(EXERCISE, "lab.shares", {}), EXERCISE.cases[0]
     said = runner._where_broken(
         last_is_zero, case, *(Outcome(({"weights": each},)) for each in (own, changed))
@@ -658,3 +658,12 @@ def test_a_size_that_takes_a_calculator_is_not_asked_for():
         if each.kind == "shape" and "Suppose" not in each.question.text
     ]
     assert [each for each in asked_of(source.format("[:, :20]"), cases) if each.kind == "shape"]
+
+
+def test_equal_numbers_are_no_two_answers():
+    source = "def counts(words):\n    found = len(words)\n    return found, found / len(words) if words else 0, found - 1\n"
+    found = {change: calls._made(change.source, "counts", {}) for change in changes(source)}
+    own = calls._made(source, "counts", {})
+    found[replace(next(iter(found)), new="x")] = lambda words: (len(words), 1, len(words) - 1)
+    call = calls._tried("counts", ((["a", "b"],), {}), own, found)
+    assert call.own == "(2, 1.0, 1)" and "(2, 1, 1)" not in call.changed.values()
