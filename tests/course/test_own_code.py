@@ -623,7 +623,9 @@ def test_a_broken_sentence_is_shown_where_it_is_broken():
         return outputs["weights"][..., -1] == 0
 
     own = np.array([[1.0, 2, 0], [3, 4, 0], [5, 6, 0]])
-    changed = own + np.array([[9, 9, 0], [0, 0, 0.5], [9, 9, 9]])  # off by most in a row that still ends with 0
+    changed = own + np.array(
+        [[9, 9, 0], [0, 0, 0.5], [9, 9, 9]]
+    )  # off by most in a row that still ends with 0
     runner, case = _Runner(EXERCISE, "lab.shares", {}), EXERCISE.cases[0]
     said = runner._where_broken(
         last_is_zero, case, *(Outcome(({"weights": each},)) for each in (own, changed))
