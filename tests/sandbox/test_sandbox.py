@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -676,7 +677,12 @@ class Breaker:
             if len(self.broken) < times:
                 self.broken.append(process.pid)
                 target = python_of(process)
-                threading.Timer(seconds, target.send_signal, [number]).start()
+
+                def break_it() -> None:
+                    with contextlib.suppress(psutil.NoSuchProcess):  # the run may be over by then
+                        target.send_signal(number)
+
+                threading.Timer(seconds, break_it).start()
 
         monkeypatch.setattr(Preloaded, "start_kernel", broken_start)
 
