@@ -81,7 +81,7 @@ def ask_about(
     tried = try_changes(exercise, key, source, found, namespace, until) if found else None
     if tried is None:
         return []
-    kinds = (_breaks, _happens, _inputs, _changes_that, _shape) if _is_seen(exercise) else (_breaks,)
+    kinds = (_breaks, _leaves, *((_happens, _inputs, _changes_that, _shape) if _is_seen(exercise) else ()))
     asked = [each for kind in kinds for each in kind(tried, chance)]
     asked += _returns(tried, try_calls(exercise, key, source, found, namespace, until), chance)
     chance.shuffle(asked)
@@ -295,21 +295,35 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 f"Take {_input(tried, title)}{sizes}. Which of these changes {words}?",
                 lambda trial, title=title: _what(trial.effects[title]),
             )  # fmt: skip
-    if len(tried.exercise.returns) == 2 and is_called_plainly(tried.exercise):
-        always = [
-            (trial, {each.names for each in trial.effects.values() if each.kind == VALUES})
-            for trial in tried.trials
-            if len(trial.effects) == len(tried.cases)
-            and all(each.kind == VALUES for each in trial.effects.values())
-        ]
-        for one, other in itertools.permutations(tried.exercise.returns):
-            right = [trial for trial, names in always if names == {(one,)}]
-            wrong = [trial for trial, names in always if all(other in each for each in names)]
-            yield from _one_of(
-                tried, "changes:names", MIDDLE, right, wrong, chance,
-                f"Which of these changes would leave `{other}` as it is, and change only `{one}`?",
-                lambda trial: _first(tried, trial),
-            )  # fmt: skip
+
+
+def _leaves(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """Which change leaves one of several results alone, whatever the input?"""
+    written = {node.id for node in ast.walk(ast.parse(tried.source)) if isinstance(node, ast.Name)}
+    known = [name for name in tried.exercise.returns if name in written]  # else a check's name for it
+    touched = {
+        trial.change: {name for each in trial.effects.values() for name in each.names}
+        for trial in tried.trials
+        if len(trial.effects) == len(tried.cases)
+        and all(each.kind != ERROR for each in trial.effects.values())
+    }
+    for name in known if len(tried.exercise.returns) > 1 else ():
+        # a line that speaks of it gives the answer away
+        others = [each for each in tried.trials if not re.search(rf"\b{name}\b", each.change.old)]
+        right = [each for each in others if name not in touched.get(each.change, {name})]
+        wrong = [each for each in others if name in touched.get(each.change, ())]
+
+        def why(trial: Trial, name: str = name) -> str:
+            if name not in touched[trial.change]:
+                return f"`{name}` stays the same. {_listed(touched[trial.change])} would change."
+            title = next(title for title, each in trial.effects.items() if name in each.names)
+            return f"`{name}` would change, for instance with {_input(tried, title)}."
+
+        yield from _one_of(
+            tried, "leaves", HARD, right, wrong, chance,
+            f"Your code returns `{name}`, among other things. Which of these changes would leave `{name}` as it is, for every input?",
+            why,
+        )  # fmt: skip
 
 
 def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
@@ -339,7 +353,7 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 if title not in trial.shapes and trial not in same:
                     continue
                 new = trial.shapes.get(title, came)[name]
-                near = list(dict.fromkeys([*[shape] * (new != shape), *_likely(new, others, given)]))[:3]
+                near = _likely(new, others, given, [shape] * (new != shape))
                 if new in given or len(set(new)) < 2 or len(near) < 3 or _is_sum(new, inputs):
                     continue
                 without = f", and `{shape}` without it" if new != shape else ", as without it"
@@ -354,9 +368,11 @@ def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iter
     for call in calls:
         by_result = {text: change for change, text in call.changed.items() if text != call.own}
 
-        def why(text: str, right: str, own: str = call.own, by_result: Mapping = by_result) -> str:
+        def why(
+            text: str, right: str, changed: bool, own: str = call.own, by_result: Mapping = by_result
+        ) -> str:
             if text == right == own:
-                return "It was run: this is what comes back."
+                return f"It was run: this is what comes back{', the same as without the change' if changed else ''}."
             if text == right:
                 return f"The changed code was run. As your code is now, it returns `{own}`."
             if text == own:
@@ -373,7 +389,10 @@ def _returns(tried: Tried, calls: Sequence[Call], chance: random.Random) -> Iter
             others += [call.own] * bool(asks_for_another)
             if len(others) < 2:
                 continue
-            options = [Option(f"`{text}`", text == right, why(text, right)) for text in (right, *others)]
+            options = [
+                Option(f"`{text}`", text == right, why(text, right, change is not None))
+                for text in (right, *others)
+            ]
             words = f"{_if(change)} What would" if change else "What does"
             yield _asked(
                 tried, "returns", MIDDLE if change else EASY, [change] if change else [],
@@ -495,6 +514,10 @@ def _has_text(value: Any) -> bool:
     return isinstance(value, dict) or (isinstance(value, str) and " " in value)
 
 
+def _listed(names: set[str]) -> str:
+    return " and ".join(f"`{name}`" for name in sorted(names))
+
+
 def _input(tried: Tried, title: str) -> str:
     return f"the input{'s' if title in tried.several else ''} “{title}”"
 
@@ -533,33 +556,33 @@ def _described(inputs: Inputs, fixed: bool) -> str:
 
 
 def _likely(
-    shape: tuple[int, ...], others: Sequence[tuple[int, ...]], given: Sequence[tuple[int, ...]]
+    shape: tuple[int, ...],
+    others: Sequence[tuple[int, ...]],
+    given: Sequence[tuple[int, ...]],
+    first: Sequence[tuple[int, ...]] = (),
 ) -> list[tuple[int, ...]]:
-    """Three other shapes that one could think of, or as many as there are; they do not all differ in the same axes.
+    """Three other shapes that one could think of, or as many as there are. The third has what is wrong with the first and what is wrong with
+    the second, so that of the four none is the one that all others are nearest to.
 
     Args:
         others: what comes back with a change, or beside it: the likeliest.
         given: shapes of inputs, which are never right and never offered.
+        first: what has to be offered.
     """
     sizes = dict.fromkeys(size for each in [shape, *others, *given] for size in each)
-    found = dict.fromkeys(others)
+    found = dict.fromkeys([*first, *others])
     if len(shape) > 1:
         found[(*shape[:-2], shape[-1], shape[-2])] = None
     for at in range(len(shape)):
         found |= dict.fromkeys((*shape[:at], size, *shape[at + 1 :]) for size in sizes)
-    left = [each for each in found if each != shape and each not in given]
-    taken: list[tuple[int, ...]] = []
-    while left and len(taken) < 3:
-        seen = [_unlike(each, shape) for each in taken]
-        best = min(left, key=lambda each: (seen.count(_unlike(each, shape)), len(each) != len(shape)))
-        taken.append(best)
-        left.remove(best)
-    return taken
-
-
-def _unlike(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[bool, ...]:
-    """At which axes two shapes differ."""
-    return tuple(a != b for a, b in itertools.zip_longest(one, other))
+    left = [each for each in found if each != shape and (each not in given or each in first)]
+    for one, two in itertools.combinations(left, 2):
+        both = tuple(b if b != right else a for a, b, right in zip(one, two, shape, strict=False))
+        if len(one) == len(two) == len(shape) and both not in (shape, one, two, *given):
+            return [one, two, both]
+        if one is not left[0]:
+            break
+    return left[:3]
 
 
 def _is_sum(shape: tuple[int, ...], inputs: Inputs) -> bool:

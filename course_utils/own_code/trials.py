@@ -306,8 +306,10 @@ class _Runner:
         kinds = {(each.kind, each.names) for each in seen}
         if kinds == {(SAME, ())}:
             return Effect(SAME)
-        kind, names = next(iter(kinds)) if len(kinds) == 1 else (MIXED, ())
-        return Effect(kind, names, self.shown(own, changed))
+        if len(kinds) == 1:
+            return Effect(*next(iter(kinds)), self.shown(own, changed))
+        names = tuple(name for name in self.exercise.returns if any(name in each.names for each in seen))
+        return Effect(MIXED, names, self.shown(own, changed))
 
     def shown(self, own: Outcome, changed: Outcome) -> str:
         """What is different, in numbers where these are what the code itself returns."""

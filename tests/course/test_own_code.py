@@ -643,11 +643,16 @@ def test_the_same_answer_is_not_right_every_time(labs):
             assert max(map(theirs.count, theirs)) <= len(theirs) / 2
 
 
-def test_shapes_to_choose_from_do_not_all_differ_in_the_same_place():
-    taken = _likely((2, 3, 6, 20), [(2, 3, 20, 6)], [(2, 6, 20), (7, 3, 6, 20)])
-    assert len(taken) == 3 and (2, 3, 6, 20) not in taken
-    different = [tuple(a != b for a, b in zip(each, (2, 3, 6, 20), strict=False)) for each in taken]
-    assert len(set(different)) == 3
+def test_of_shapes_to_choose_from_none_is_the_one_that_the_others_are_nearest_to():
+    right = (2, 3, 6, 20)
+    taken = _likely(right, [(2, 3, 20, 6)], [(2, 6, 20), (7, 3, 6, 20)])
+    assert len(taken) == 3 and not {right, (2, 6, 20), (7, 3, 6, 20)} & set(taken)
+
+    def far(one):
+        return sorted(one != other and sum(map(int.__ne__, one, other)) for other in [right, *taken])
+
+    assert all(far(each) == far(right) for each in taken)
+    assert _likely((4, 10), [], [(3, 4)], first=[(3, 4, 10)])[0] == (3, 4, 10)
     assert _likely((5,), [], []) == []
 
 
@@ -669,3 +674,36 @@ def test_equal_numbers_are_no_two_answers():
     found[replace(next(iter(found)), new="x")] = lambda words: (len(words), 1, len(words) - 1)
     call = calls._tried("counts", ((["a", "b"],), {}), own, found)
     assert call.own == "(2, 1.0, 1)" and "(2, 1, 1)" not in call.changed.values()
+
+
+LAYER = """def layer(x, y):
+    low = x - x.max()
+    powers = np.exp(low)
+    first = powers / 2
+    shift = y - y.mean()
+    third = first + shift
+    return first, third
+"""
+
+
+def test_which_change_leaves_a_result_alone_is_asked_without_giving_it_away():
+    exercise = Exercise(
+        name="layer",
+        returns=("first", "third"),
+        cases=tuple(
+            Case(f"{n} numbers", lambda rng, n=n: {"x": rng.normal(size=n), "y": rng.normal(size=n)})
+            for n in (4, 5)
+        ),
+    )
+    (asked,) = (each for each in asked_of(LAYER, exercise) if each.kind == "leaves")
+    assert "leave `first` as it is" in asked.question.text  # every change changes the other one
+    assert right(asked.question).startswith("Line 5 becomes `shift = ")
+    for option in asked.question.options:
+        assert "first" not in option.text
+        assert (
+            option.why == "`first` stays the same. `third` would change."
+            if option.right
+            else "`first` would change" in option.why
+        )
+    measured = replace(exercise, call=lambda learner, inputs: learner(**inputs), returns=("started", "ended"))
+    assert not [each for each in asked_of(LAYER, measured) if each.kind == "leaves"]  # a check's own names

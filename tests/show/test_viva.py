@@ -63,7 +63,7 @@ def test_a_sheet_has_up_to_six_questions_about_the_students_own_lines(course, na
     texts = in_another_style(lab)
     hand_in(course, lab, "ana", solved(lab, texts))
     ((page, sheet),) = write_sheets(lab, ["ana"], InThisProcess())
-    assert len(sheet.questions) in (5, 6)  # lab 00 is three lines
+    assert 4 <= len(sheet.questions) <= 6  # lab 00 is three lines
     lines = {
         line.strip() for text in [*texts.values(), *lab.solution_texts.values()] for line in text.splitlines()
     }
