@@ -77,7 +77,7 @@ def ask_about(
         until: when to stop, as :func:`time.process_time` counts.
         chance: decides which of the questions that are alike is asked, and the order of options.
     """
-    found = [each for each in changes(source) if len(each.new) <= _LONGEST and "`" not in each.new + each.old]
+    found = [each for each in changes(source) if _can_be_quoted(each.old) and _can_be_quoted(each.new)]
     tried = try_changes(exercise, key, source, found, namespace, until) if found else None
     if tried is None:
         return []
@@ -86,6 +86,12 @@ def ask_about(
     asked += _returns(tried, try_calls(exercise, key, source, found, namespace, until), chance)
     chance.shuffle(asked)
     return asked
+
+
+def _can_be_quoted(line: str) -> bool:
+    """Whether a line is short enough, and can be read without those before and after it."""
+    opened = [line.count(bracket) for bracket in "([{"]
+    return len(line) <= _LONGEST and "`" not in line and opened == [line.count(each) for each in ")]}"]
 
 
 def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
@@ -113,8 +119,8 @@ def _are_alike(one: Asked, other: Asked) -> bool:
     """Whether two questions ask the same about the same lines, or have the same answers to choose from: one of them is enough."""
     if (one.exercise, one.kind) != (other.exercise, other.kind):
         return False
-    if one.kind == "returns":  # the answer to one would be an option of the other
-        return _call_in(one) == _call_in(other)
+    if one.kind == "returns" and _call_in(one) == _call_in(other) and not (one.lines and other.lines):
+        return True  # the answer to one would be an option of the other
     return one.lines == other.lines or (one.kind == "inputs" and _texts(one) == _texts(other))
 
 
