@@ -119,13 +119,13 @@ def final(labs: Sequence[InLab], rules: Rules) -> Final:
 
 
 def _lowest(labs: Sequence[InLab], category: Category, rules: Rules) -> set[str]:
-    """The labs that are dropped: those with the lowest shares, and of equal ones those that weigh most. A zero by decision may be among the lowest and is not
-    dropped; nothing is dropped whose loss would lower the mean, and one lab always counts.
+    """The labs that are dropped: those with the lowest shares, and of equal ones those that weigh most. A zero by decision stays, and the next lowest
+    is dropped in its place; nothing is dropped whose loss would lower the mean, and one lab always counts.
     """
     order = sorted(labs, key=lambda each: (each.share, -rules.weight_of(each.lab), each.lab))
     kept, dropped = list(order), set()
-    for each in order[: category.drop_lowest]:
-        if each.droppable and len(kept) > 1 and each.share <= _mean(kept, rules):
+    for each in [each for each in order if each.droppable][: category.drop_lowest]:
+        if len(kept) > 1 and each.share <= _mean(kept, rules):
             kept.remove(each)
             dropped.add(each.lab)
     return dropped
