@@ -91,7 +91,7 @@ def check(key: str) -> None:
         return
     _tried[key] = namespace.get(exercise.name), verdict.correct
     if is_about_names(verdict):
-        verdict = explained(verdict, _why_undefined(key, exercise.name, outcomes))
+        verdict = explained(verdict, _why_undefined(key, exercise.name, outcomes, history(namespace)))
     if not verdict.correct and not verdict.problem:
         verdict = follow_through(verdict, _given(key, exercise, outcomes, expected, bypass, namespace))
     entry, tally = progress.load().get(key), ""
@@ -282,8 +282,12 @@ _MOST_BYTES = 20 * 2**20
 """A longer notebook is not read."""
 
 
-def _why_undefined(key: str, name: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """What the notebook's file, as it was last saved, says about names without a value; nothing if it is not found."""
+def _why_undefined(key: str, name: str, outcomes: Sequence[Outcome], ran: Sequence[str]) -> list[str]:
+    """What the notebook's file, as it was last saved, says about names without a value; nothing if it is not found.
+
+    Args:
+        ran: the cells that were run in this session.
+    """
     named = names_without_value(outcomes)
     for file in (os.environ.get("JPY_SESSION_NAME", ""), f"{key.partition('.')[0]}.ipynb"):
         above, below = _cells_around(key, Path(file))
@@ -291,7 +295,9 @@ def _why_undefined(key: str, name: str, outcomes: Sequence[Outcome]) -> list[str
             found = why_undefined(name, above, below, named)
             cells = ((each, defining_cell(each, above)) for each in (sorted(named) or [name]))
             return found or [
-                f"`{each}` is defined in {cell.place}, which has not been run: run it first."
+                f"`{each}` is defined in {cell.place}, which ended with an error: read what stands below it."
+                if defining(each, ran)
+                else f"`{each}` is defined in {cell.place}, which has not been run: run it first."
                 for each, cell in cells
                 if cell
             ]

@@ -275,6 +275,11 @@ def test_an_earlier_exercise_that_passed_as_it_is_now_is_not_tried_again(lab, ca
             "`helper` is defined in cell 2, which has not been run: run it first.",
         ),
         (
+            ["def helper(x: np.ndarray): pass", "def double(x): return helper(x)", "check('kinds.double')"],
+            "def double(x): return helper(x)\nIn = ['def helper(x: np.ndarray): pass', 'def double(x): return helper(x)']",
+            "`helper` is defined in cell 2, which ended with an error: read what stands below it.",
+        ),
+        (
             ["def double(x): return helper(x)", "check('kinds.double')"], "def double(x): return helper(x)",
             "`helper` is used in cell 2, and no cell defines it: it is misspelt, or its cell is gone.",
         ),
