@@ -52,13 +52,14 @@ def entity_table(found: Any) -> np.ndarray | None:
     if found is None:
         return None
     try:
-        entities = list(found)
-        rows = [tuple(entity) for entity in entities]
+        rows = [tuple(entity) for entity in found] if isinstance(found, list) else None
     except TypeError:
+        rows = None
+    if rows is None:
         raise WrongForm(
             f"it returned a {type(found).__name__}; expected a list of Entity(start, end, label)."
-        ) from None
-    for entity, row in zip(entities, rows, strict=True):
+        )
+    for entity, row in zip(found, rows, strict=True):
         if len(row) != 3:
             raise WrongForm(f"{row!r} is in the list; expected (start, end, label).")
         if row[2] not in LABELS:
@@ -149,7 +150,13 @@ def _with_stop(rng: np.random.Generator) -> Inputs:
     entities.append(Entity(len(at), len(at) + 1 + len(name) + 6, "College"))
     start = text.index("(")
     entities.append(Entity(start, start + len(subject) + 3, "Name"))
-    for around in ("3", "-", "\N{BULLET}", "\N{ZERO WIDTH SPACE}"):  # none of them white space
+    for around in (
+        "3",
+        "-",
+        "\N{BULLET}",
+        "\N{ZERO WIDTH SPACE}",
+        *",;:!?\"'[]{}<>/",
+    ):  # none of them white space
         word = f"{around}{_word(rng, 4)}{around}"
         entities.append(Entity(len(text) - 1, len(text) + len(word) + 1, "Name"))
         text += f"{word} \n"
@@ -385,6 +392,8 @@ def _call_align(learner: Callable, inputs: Inputs) -> np.ndarray | None:
     found = call_function(learner, inputs)
     if found is None:
         return None
+    if not isinstance(found, list):
+        raise WrongForm(f"it returned a {type(found).__name__}; expected a list of whole numbers.")
     labels = np.array([_whole(label, "labels must be whole numbers") for label in found])
     if len(labels) != len(inputs["offsets"]):
         raise WrongForm(f"it returned {len(labels)} labels for {len(inputs['offsets'])} tokens.")
@@ -445,8 +454,9 @@ align_labels = Exercise(
             _alignment([[0], [0, 0], [1], [0], [1], [0], [0]], (0, 1, 0, 0, 0, 0, 1), [(1, 5, 2)]),
         ),
         Case(
-            "two entities, one right after the other: of the same label, and of labels that look alike",
+            "two entities, one right after the other: of the same label, of labels that look alike, with nothing between them",
             together(
+                _alignment([[0], [0], [0, 0], [0], [0]], (0, 1, 0, 0, 1), [(1, 1, 0), (2, 2, 0), (3, 3, 1)]),
                 _alignment([[0], [0, 0], [0], [0, 0], [0]], (0, 1, 1, 1, 1), [(0, 1, 2), (2, 3, 2)]),
                 _alignment([[0], [0], [0], [0]], (0, 1, 1, 1), [(0, 1, 0), (2, 2, 3), (3, 3, 4)]),
             ),
@@ -525,6 +535,10 @@ def _call_encode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     batch = call_function(learner, inputs)
     if not isinstance(batch, dict):
         return batch
+    if more := [name for name in batch if name not in ("input_ids", "attention_mask", "labels")]:
+        raise WrongForm(
+            f"{more[0]!r} is in the batch; expected only 'input_ids', 'attention_mask' and 'labels'."
+        )
     for name in ("input_ids", "labels"):
         if name in batch and getattr(batch[name], "dtype", None) != torch.int64:
             kind = getattr(batch[name], "dtype", type(batch[name]).__name__)
@@ -881,6 +895,7 @@ def _epoch(
     left_over: float = 0.0,
     used_once: bool = False,
     frozen: bool = False,
+    fewest: int = 2,
 ):
     """Batches of different sizes and lengths, and the weights of a small tagger.
 
@@ -889,13 +904,15 @@ def _epoch(
         left_over: every entry of the gradients that are there before the epoch.
         used_once: hand the batches over as an iterator, not as a list.
         frozen: no gradients are computed for the embeddings, as in the notebook's own training.
+        fewest: texts of the first batch; each further batch has one more.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         made = []
         for number in range(batches):
-            rows, longest = 2 + number, 6 - number
-            real = np.arange(longest) < np.array([longest, longest - 2, *[longest - 1] * number])[:, None]
+            rows, longest = fewest + number, 6 - number
+            lengths = [longest, longest - 2, *[longest - 1] * rows][:rows]
+            real = np.arange(longest) < np.array(lengths)[:, None]
             labels = np.where(real, rng.integers(0, 3, real.shape), IGNORED)
             labels[:, 0] = IGNORED
             ids = np.where(real, rng.integers(1, 11, (rows, longest)), 0)
@@ -960,19 +977,29 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
             raise WrongForm(
                 f"a batch has other keys afterwards: {', '.join(map(str, batch)) or 'none'}. Batches are used again; leave them as they are."
             )
+    trainable = [not inputs["frozen"], *[True] * (len(of_the_encoder) + 1)]
+    if [parameter.requires_grad for parameter in (*of_the_encoder, model.weight, model.bias)] != trainable:
+        raise WrongForm(
+            "which parameters are trained (`requires_grad`) is not as it was. The next epoch trains what is left of them."
+        )
     weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    # what the next epoch begins with: a scheduler has gone on after the last batch, too
+    rates = np.array([group["lr"] for group in optimizer.param_groups])
     if isinstance(losses, (list, tuple)):
         losses = np.array([float(loss) for loss in losses])
-    return losses, weights
+    return losses, weights, rates
 
 
 train_epoch = Exercise(
     name="train_epoch",
-    returns=("losses", "weights"),
+    returns=("losses", "weights", "rates"),
     call=_call_epoch,
     uses=("token_loss",),
     cases=(
-        Case("one step: a single batch", _epoch(1)),
+        Case(
+            "one step; then batches of one text and of two; then one of eight",
+            together(_epoch(1), _epoch(2, fewest=1), _epoch(1, fewest=8)),
+        ),
         Case("an epoch of three batches, which can be read only once", _epoch(3, used_once=True)),
         Case(
             "gradients longer than max_norm; then longer than its default, 1",
@@ -1145,6 +1172,18 @@ def _documents(
     return inputs
 
 
+def _off_by_few(rng: np.random.Generator) -> Inputs:
+    """Long entities, all of one label: some found, and each of the others missed by one to three characters at one end, or at both."""
+    gold, predicted, place = [], [], 10
+    for begin, end in ((0, 0), (0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1)):
+        length, off = int(rng.integers(20, 40)), int(rng.integers(1, 4))
+        gold.append(Entity(place, place + length, KINDS[1]))
+        predicted.append(Entity(place + off * begin, place + length + off * end, KINDS[1]))
+        place += 60
+    predicted.append(Entity(place, place + 9, KINDS[1]))
+    return {"gold": [gold], "predicted": [predicted]}
+
+
 def _few_found(rng: np.random.Generator) -> Inputs:
     """So few that precision and recall together are below 1."""
     found, missed, invented = rng.integers([1, 4, 8], [4, 16, 40]).tolist()
@@ -1172,8 +1211,10 @@ def _call_scores(learner: Callable, inputs: Inputs) -> np.ndarray | None:
         return None
     if not isinstance(scores, dict):
         raise WrongForm(f"it returned a {type(scores).__name__}; expected a dict.")
-    rows = []
-    for label in [*_labels_of(inputs), "all"]:
+    rows, labels = [], [*_labels_of(inputs), "all"]
+    if more := [label for label in scores if label not in labels]:
+        raise WrongForm(f"{more[0]!r} is in the dict, and no entity has this label.")
+    for label in labels:
         if label not in scores:
             raise WrongForm(
                 f"there is no {label!r} in the dict; it has: {', '.join(sorted(map(str, scores))) or 'nothing'}."
@@ -1210,8 +1251,9 @@ entity_scores = Exercise(
             together(_few_found, _one_sided),
         ),
         Case(
-            "a wrong end, a wrong beginning and a wrong label are errors; so is a label that only looks alike",
+            "a wrong end, a wrong beginning and a wrong label are errors, even if little is wrong with them",
             together(
+                _off_by_few,
                 _documents(
                     (
                         [(0, 2, 0), (3, 5, 0), (6, 7, 1), (8, 9, 0), (10, 11, 1)],
