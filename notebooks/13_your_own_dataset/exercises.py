@@ -146,11 +146,14 @@ def _unusual(rng: np.random.Generator, task: str, words: list[str]) -> list[dict
     if task == "classification":
         rows += [row | {"spans": [[0, 99, "A"]], "start": -3, "answer": 5}]  # those of other tasks
         rows += [row | {"text": text} for text in ("?!", "\u6771\u4eac", "\N{NO-BREAK SPACE}", " \r\n")]
-        rows += [row | {"label": label} for label in ("None", "nan", float("nan"), blank)]
+        rows += [row | {"label": label} for label in ("None", "nan", float("nan"), blank, "4")]
+        rows += [row | {"group": group} for group in ("-", "0", "?")]
     elif "spans" in COLUMNS[task]:
         text = "Zo\u00eb sings."  # as long as it has characters; bytes it has one more
         for spans in ([[0, 11, "A"]], [[0, 12, "A"]], [[3, 4, "A"]], [[0, 3, "A"], [0, 3, "A"]]):
             rows.append(row | {"text": text, "spans": spans})
+        for spans in ([[4, 9, "A"], [0, 3, "B"]], [[0, 3, ""]], [[0, 3, " "]], [[0, 3, "7"]]):
+            rows.append(row | {"text": text, "spans": spans})  # in another order, and with any label
     else:
         rows += [row | {"question": blank}, row | {"spans": [[0, 999, "A"]]}]
         context = row["context"]
@@ -159,6 +162,13 @@ def _unusual(rng: np.random.Generator, task: str, words: list[str]) -> list[dict
             row | {"answer": " ", "start": space},
             row | {"answer": "", "start": space},
             row | {"answer": context[last:], "start": last},  # it ends where its context does
+            row
+            | {
+                "context": f"{context} C",
+                "answer": "C",
+                "start": len(context) + 1,
+            },  # one character is enough
+            row | {"question": "42"},
         ]
     return rows
 
@@ -191,6 +201,7 @@ def _table(task: str, one_fault_each: bool = False):
             end = first.index(" ")
             rows.append(row | {"context": first, "answer": f"{first[:end]}\n", "start": 0})
         rows += _unusual(rng, task, words)
+        rows.append(dict(rows[1]))  # a row that is there twice has no fault
         return {"rows": rows, "task": task}
 
     return inputs
@@ -201,6 +212,8 @@ def _call_validate(learner: Callable, inputs: Inputs) -> dict[str, Any] | None:
     found = call_function(learner, inputs)
     if found is None:
         return None
+    if not isinstance(found, list):
+        raise TypeError(f"it returned a {type(found).__name__}; expected a list of pairs.")
     columns = list(COLUMNS[inputs["task"]])
     times, places = np.zeros((1 + len(inputs["rows"]), len(columns)), dtype=np.int64), []
     for fault in found:
@@ -244,6 +257,7 @@ def _copied(singles: int, three_times: bool = False):
         apart, other_label = new_text(rng, words, (4, 8)), str(rng.choice(labels))
         rows.append((apart, str(rng.choice(labels)), True))
         rows += [(near, other_label, False) for near in _nearly(apart)]
+        rows += [("", labels[0], False), (" \n", labels[0], True)]  # no words are the same words, too
         for near in (labels[0].upper(), f"{labels[0]} "):  # two labels that only look alike
             twice = new_text(rng, words, (5, 9))
             rows += [(twice, labels[0], False), (twice, near, False)]
@@ -278,7 +292,16 @@ def _nearly(text: str) -> list[str]:
     """Other texts than this one: white space is missing, the words stand in another order or one of them twice, a mark, an
     accent or a digit more."""
     first, *others = text.split()
+    long = " ".join([text] * 4)
     return [
+        *(f"{text}{mark}" for mark in ",;:!?"),
+        f"({text})",
+        f'"{text}"',
+        f"`{text}`",
+        f"{text} max_len",
+        f"{text} max len",
+        f"{long} x",
+        f"{long} y",
         text.replace(" ", "", 1),
         " ".join([*others, first]),
         f"{first} {text}",
@@ -418,6 +441,21 @@ def _reached_exactly(classes: int, groups: int):
     return inputs
 
 
+def _of_one_row(groups: int, classes: int, share: tuple[float, float]):
+    """Every group is a single row, as where each text comes from somebody else, and every class has a few."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names, labels = new_words(rng, groups), new_words(rng, classes)
+        return {
+            "groups": names,
+            "labels": [labels[place % classes] for place in rng.permutation(groups).tolist()],
+            "order": rng.permutation(names).tolist(),
+            "share": float(rng.uniform(*share)),
+        }
+
+    return inputs
+
+
 split_by_group = Exercise(
     name="split_by_group",
     returns=("in_test",),
@@ -440,8 +478,11 @@ split_by_group = Exercise(
             ),
         ),
         Case(
-            "5 classes, some of them rare; then shares that are reached exactly",
+            "5 classes, some of them rare; then shares that are reached exactly; then groups of a single row",
             together(
+                _of_one_row(13, 4, (0.2, 0.3)),
+                _of_one_row(10, 3, (0.55, 0.75)),
+                _of_one_row(5, 5, (0.2, 0.3)),
                 _reached_exactly(3, 8),
                 _grouped(35, 5, (0.2, 0.3), 0.7),
                 _grouped(40, 5, (0.15, 0.25), 0.7),
@@ -572,8 +613,9 @@ embed = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "7 texts in batches of 3, 5 in batches of 2, and 34 without a batch size",
+            "7 texts in batches of 3, 5 in batches of 2, one alone, and 34 without a batch size",
             together(
+                _texts((6,), 4, 3),
                 _texts((5, 2, 8, 3, 9, 4, 6), 5, 3),
                 _texts((1, 7, 3, 4, 2), 4, 2),
                 _texts((3, 5) * 17, 3, None),
@@ -607,7 +649,7 @@ def _points(count: int, repeats: int, sizes: int, classes: int):
     def inputs(rng: np.random.Generator) -> Inputs:
         centres = normal(rng, classes, 3, scale=1.2)
         labels, others = rng.integers(0, classes, count), rng.integers(0, classes, 37)
-        chosen = np.sort(rng.choice(np.arange(4, count - 8), sizes, replace=False))
+        chosen = np.append(np.sort(rng.choice(np.arange(4, count - 8), sizes - 1, replace=False)), count)
         while chosen[0] <= chosen[-1]:
             rng.shuffle(chosen)
         return {
@@ -657,6 +699,8 @@ def _like_normal_numbers(down: np.ndarray) -> bool:
     """Whether these may be normal numbers, divided by the root of in_features. Of fewer than a thousand nobody can say."""
     numbers = down.ravel().astype(float) * down.shape[1] ** 0.5
     far = (np.abs(numbers) > 2).mean()  # 4.6 % of normal numbers; none of uniform ones
+    if np.linalg.matrix_rank(down) < min(down.shape):  # drawn ones do not depend on each other
+        return False
     return bool(
         numbers.size < 1000
         or (abs(numbers.mean()) < 0.15 and 0.85 < numbers.std() < 1.15 and 0.02 < far < 0.08)
@@ -736,14 +780,14 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     with torch.no_grad():  # as when saved numbers are loaded: the base has others now, in the same place
         base.weight.mul_(-0.5)
         base.bias.add_(1.0)
-    loaded = torch.stack([layer(given["x"]), layer.merged()(given["x"])]).detach()
+    loaded = [layer(given["x"]), layer.merged()(given["x"]), layer.eval()(given["x"])]
     return {
         "at_start": at_start,
         "output": output.detach(),
         "output_in_evaluation": in_evaluation,
         "merged_output": merged_output,
         "output_after_merging": output_again,
-        "outputs_with_another_base": loaded,
+        "outputs_with_another_base": torch.stack(loaded).detach(),
         "starts": np.array(starts),
         "trained": np.array(
             [
@@ -1084,7 +1128,7 @@ def _facts(limits: int, decimals: int | None = None):
 
         return {
             "facts": {
-                "name": " ".join(words[:3]),
+                "name": f"{words[0]} {words[1]}-{words[2]}",
                 "license": str(rng.choice(["mit", "apache-2.0", "cc-by-4.0", "bsd-3-clause"])),
                 "language": str(rng.choice(["en", "fr", "de", "es", "it"])),
                 "base_model": f"{words[3].title()}/{words[4].upper()}-{words[5]}",
@@ -1092,7 +1136,7 @@ def _facts(limits: int, decimals: int | None = None):
                     rng.choice(["text-classification", "token-classification", "question-answering"])
                 ),
                 "training_texts": int(rng.integers(1000, 3000)),  # without a comma among its digits
-                "test_texts": int(rng.integers(100, 900)),
+                "test_texts": int(rng.integers(1000, 3000)),
                 "accuracy": accuracy,
                 "interval": (
                     accuracy - number(0.02, 0.09),
@@ -1221,6 +1265,8 @@ def _call_predictions(learner: Callable, inputs: Inputs) -> np.ndarray:
     found = call_function(learner, inputs)
     if found is None:
         return None
+    if not isinstance(found, list | tuple | np.ndarray):
+        raise TypeError(f"it returned a {type(found).__name__}; expected a list of labels.")
     found = [label.item() if isinstance(label, np.generic) else label for label in found]
     if len(found) != len(inputs["texts"]):
         raise ValueError(f"there are {len(found)} labels for {len(inputs['texts'])} texts.")
