@@ -47,6 +47,12 @@ def _rows(lengths: tuple[int, ...], columns: int, **marks: int) -> Callable[[np.
     return inputs
 
 
+def _large_ids(rng: np.random.Generator) -> Inputs:
+    """As of a vocabulary of tens of thousands."""
+    inputs = _rows((6, 4), 6)(rng)
+    return {"ids": inputs["ids"] * int(rng.integers(1000, 1200))}
+
+
 def _call_shift(learner: Callable, inputs: Inputs) -> Any:
     return _whole_numbers(call_with_tensors(learner, inputs))
 
@@ -76,8 +82,8 @@ shift_targets = Exercise(
             together(_rows((7, 7, 7, 7), 7), _rows((2,), 2), _rows((2,), 4)),
         ),
         Case(
-            "rows of different lengths, without `pad_id` and `ignore_id`; then columns and a row of padding only",
-            together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2, 0), 9)),
+            "rows of different lengths, without `pad_id` and `ignore_id`; columns and a row of padding only; ids in the thousands",
+            together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2, 0), 9), _large_ids),
         ),
         Case(
             "padding is 5, 0 is a word, and what does not count is marked -1",
@@ -492,6 +498,13 @@ def _equal_sizes(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _nothing_counted(rng: np.random.Generator) -> Inputs:
+    """In one batch nothing counted; the loss of such a batch is 0."""
+    inputs = _batches(4, 2.0)(rng)
+    inputs["losses"][1], inputs["counts"][1] = 0.0, 0
+    return inputs
+
+
 perplexity = Exercise(
     name="perplexity",
     returns=("perplexity", "bits"),
@@ -503,7 +516,10 @@ perplexity = Exercise(
             "a model that is nearly sure, then one that knows little, then one that is nearly always wrong",
             together(_batches(4, 0.1, 0.02), _batches(5, 2, 5), _batches(3, 2, 24)),
         ),
-        Case("batches of equal size and one of a single word; more words than characters", _equal_sizes),
+        Case(
+            "batches of equal size and one of a single word; then one in which no word counts",
+            together(_equal_sizes, _nothing_counted),
+        ),
     ),
 )
 
@@ -616,6 +632,15 @@ def _exactly_top_p(rng: np.random.Generator) -> Inputs:
     return {"logits": rng.permutation(logits), "top_p": 0.5}
 
 
+def _all_needed(*lead: int, words: int, top_p: float):
+    """Words that are nearly equally likely, so that the sum without the last of them is below top_p."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {"logits": f32(normal(rng, *lead, words, scale=0.2)), "top_p": top_p}
+
+    return inputs
+
+
 def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
     """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits, the order and the sum make a difference."""
     falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
@@ -692,10 +717,12 @@ sampling_probabilities = Exercise(
             together(_drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5), _exactly_top_p),
         ),
         Case(
-            "nucleus with a temperature, then nearly all words",
+            "nucleus with a temperature, then nearly all words, then all",
             together(
                 _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
                 _drawn_from(3, words=8, top_p=(0.92, 0.98)),
+                _all_needed(2, words=6, top_p=0.96),
+                _all_needed(40, words=12, top_p=1.0),
             ),
         ),
         Case(

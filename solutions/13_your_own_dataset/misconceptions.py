@@ -641,9 +641,9 @@ slip("best_temperature", "inverse", "One divided by the temperature is returned.
 
 # ---------------------------------------------------------------------------------- model_card
 
-slip("model_card", "no_first_dashes", "The card does not begin with dashes.",
-     "Without the line of dashes at the top, the front matter is ordinary text. Then the hub knows neither "
-     "the licence nor the language.",
+slip("model_card", "no_first_dashes", "The front matter does not stand between two lines of three dashes.",
+     "One line of dashes is the first of the card, the other one ends the front matter. Without both, it is ordinary text, "
+     "and the hub knows neither the licence nor the language.",
      ('lines = ["---"]', "lines = []"))
 
 slip("model_card", "no_license", "The licence is missing in the front matter.",
@@ -687,7 +687,7 @@ slip("model_card", "no_limits", "There is no section about limits.",
      ('    lines += ["", "## Limits", ""]\n    lines += [f"- {limit}" for limit in facts["limits"]]\n', ""))
 
 slip("model_card", "rounded_too_much", "Numbers do not have three decimals.",
-     "With one decimal, 0.55 and 0.64 become the same accuracy. Give three decimals.",
+     "Give three decimals everywhere. With fewer, different models look the same; more mean nothing for so few texts.",
      ("{facts['accuracy']:.3f}", "{facts['accuracy']:.1f}"),
      ("{facts['calibration_error']:.3f}", "{facts['calibration_error']:.1f}"))
 
@@ -702,8 +702,8 @@ slip("predictions", "digits_for_names", "The digits themselves are returned.",
      "Each digit stands for a name in `LIBRARIES`. Convert it to a number and look up the name.",
      ("[LIBRARIES[int(digit)] for digit in digits]", "list(digits)"))
 
-slip("predictions", "first_line_only", "Some of the digits are missing.",
-     "The 300 texts need four lines of 75 digits. Do you use all of them?",
+slip("predictions", "first_line_only", "There are too few labels, or too many.",
+     "The 300 texts need four lines of 75 digits. Do you use each of them once?",
      ("for digit in digits]", "for digit in digits[:75]]"))
 
 slip("predictions", "counted_from_1", "The labels are counted from 1.",
