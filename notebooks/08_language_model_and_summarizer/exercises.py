@@ -722,7 +722,6 @@ sampling_probabilities = Exercise(
                 _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
                 _drawn_from(3, words=8, top_p=(0.92, 0.98)),
                 _all_needed(2, words=6, top_p=0.96),
-                _all_needed(40, words=12, top_p=1.0),
             ),
         ),
         Case(
