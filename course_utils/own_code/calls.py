@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import FunctionType
 from typing import Any
@@ -21,9 +21,9 @@ import numpy as np
 
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.outcome import try_case
-from course_utils.checking.time_limit import TooSlow, time_limit
+from course_utils.checking.time_limit import TooSlow
 from course_utils.own_code.changes import Change
-from course_utils.own_code.trials import CASE_SECONDS, defined
+from course_utils.own_code.trials import called_in_time, made, to_try
 
 _WIDTH, _RESULT_WIDTH = 120, 90
 """Characters of a call, and of what it returns."""
@@ -71,12 +71,17 @@ def try_calls(
         found: the changes to try.
         until: when to stop, as :func:`time.process_time` counts.
     """
-    own = _made(source, exercise.name, namespace)
-    if not isinstance(own, FunctionType):
+    own = made(source, exercise.name, dict(namespace))
+    if not isinstance(own, FunctionType) or time.process_time() > until:
         return []
-    changed = {each: made for each in found if (made := _made(each.source, exercise.name, namespace))}
+    recorded = _recorded(exercise, key, own, namespace, until)
+    changed = {
+        each: function
+        for each in (found if recorded else ())
+        if (function := made(each.source, exercise.name, dict(namespace)))
+    }
     calls: dict[str, Call] = {}
-    for arguments in _recorded(exercise, key, own, namespace):
+    for arguments in recorded:
         if len(calls) >= _MOST or time.process_time() > until:
             break
         if call := _tried(exercise.name, arguments, own, changed):
@@ -84,22 +89,14 @@ def try_calls(
     return list(calls.values())
 
 
-def _made(source: str, name: str, namespace: Mapping[str, Any]) -> Any:
-    try:
-        with time_limit(CASE_SECONDS):
-            return defined(source, name, dict(namespace))
-    except (Exception, TooSlow):
-        return None
-
-
 def _recorded(
-    exercise: Exercise, key: str, own: FunctionType, namespace: Mapping[str, Any]
+    exercise: Exercise, key: str, own: FunctionType, namespace: Mapping[str, Any], until: float
 ) -> list[_Arguments]:
     """What checks hand to a function, the shortest calls first, of each case one before a second one."""
-    by_case = []
-    for case in exercise.cases:
-        if case.relation or case.reaches:
-            continue
+    by_case, quick = [], to_try(exercise)
+    for case in quick.cases:
+        if time.process_time() > until:
+            break
         seen: list[_Arguments] = []
 
         @functools.wraps(own)
@@ -108,7 +105,6 @@ def _recorded(
                 seen.append(copy.deepcopy((args, kwargs)))
             return own(*args, **kwargs)
 
-        quick = replace(exercise, seconds=CASE_SECONDS, bypasses=())
         try_case(quick, case, key, recorder, PUBLIC_SEED, dict(namespace))
         by_case.append(sorted(seen, key=lambda each: len(_call("", each))))
     rounds = itertools.zip_longest(*by_case)
@@ -127,9 +123,9 @@ def _tried(
     if not kept or kept != _result(own, arguments):
         return None
     results = {}
-    for change, made in list(changed.items()):
+    for change, function in list(changed.items()):
         try:
-            if text := _result(made, arguments):
+            if text := _result(function, arguments):
                 results[change] = text
         except TooSlow:  # once is enough: it may be a loop without end
             del changed[change]
@@ -142,6 +138,9 @@ def _tried(
 
 
 def _value(text: str) -> str:
+    """The same for 1 and 1.0, which are equal; what stands in quotation marks is a text, and is left alone."""
+    if "'" in text or '"' in text:
+        return text
     return re.sub(r"(?<![\w.])(\d+)\.0(?!\d)", r"\1", text)
 
 
@@ -158,8 +157,7 @@ def _result(function: FunctionType, arguments: _Arguments) -> str:
     """
     args, kwargs = copy.deepcopy(arguments)
     try:
-        with time_limit(CASE_SECONDS):
-            returned = function(*args, **kwargs)
+        returned = called_in_time(function, *args, **kwargs)
     except Exception:
         return ""
     written = "" if returned is None else _written(returned, exactly=False)

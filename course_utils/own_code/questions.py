@@ -101,6 +101,7 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
         def cost(each: Asked) -> tuple:
             return (
+                any(_are_alike(each, other) for other in taken),
                 sum(
                     each.exercise == other.exercise and set(each.lines) == set(other.lines) for other in taken
                 ),
@@ -111,17 +112,22 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
         best = min(left, key=cost)
         taken.append(best)
-        left = [each for each in left if not _are_alike(each, best)]
+        left = [each for each in left if each is not best and not _gives_away(each, best)]
     return sorted(taken, key=lambda each: each.difficulty)
 
 
 def _are_alike(one: Asked, other: Asked) -> bool:
-    """Whether two questions ask the same about the same lines, or have the same answers to choose from: one of them is enough."""
+    """Whether two questions ask the same about the same lines: both are asked only if there is nothing else."""
+    return (one.exercise, one.kind, one.lines) == (other.exercise, other.kind, other.lines)
+
+
+def _gives_away(one: Asked, other: Asked) -> bool:
+    """Whether two questions have the same answers to choose from, or one of them has the answer to the other among these."""
     if (one.exercise, one.kind) != (other.exercise, other.kind):
         return False
-    if one.kind == "returns" and _call_in(one) == _call_in(other) and not (one.lines and other.lines):
-        return True  # the answer to one would be an option of the other
-    return one.lines == other.lines or (one.kind == "inputs" and _texts(one) == _texts(other))
+    if one.kind == "returns" and not (one.lines and other.lines):
+        return _call_in(one) == _call_in(other)
+    return one.question.text == other.question.text or (one.kind == "inputs" and _texts(one) == _texts(other))
 
 
 def _call_in(asked: Asked) -> str:
@@ -193,7 +199,7 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     if len(tried.exercise.returns) > 2:
         return
     two = len(tried.exercise.returns) == 2
-    found: dict[str, list[tuple[Trial, str, Mapping[str, str], str]]] = {}
+    found: dict[str, list[tuple[Trial, str, Sequence[str], str]]] = {}
     for trial in chance.sample(tried.trials, len(tried.trials)):
         possible = [
             (title, effect, *answered)
@@ -228,7 +234,6 @@ def _says_enough(tried: Tried, trial: Trial, title: str, effect: Effect) -> bool
         effect.kind != MIXED
         and len(title) <= _LONGEST
         and _sizes(tried, title) is not None
-        and title not in tried.several  # to which of them would it happen?
         and not _leans_on_another(title)
         and not (effect.kind == SAME and _is_opaque(tried, title))
         and not (
@@ -243,7 +248,7 @@ def _of_two(tried: Tried, effect: Effect) -> tuple[str, Sequence[str]] | None:
     only_a, only_b, both = (
         f"`{a}` changes, `{b}` does not.",
         f"`{b}` changes, `{a}` does not.",
-        "Both change.",
+        f"`{a}` and `{b}` change.",
     )
     if effect.kind == SAME:
         return None
@@ -274,7 +279,7 @@ def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
 
 
 def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
-    """Which change makes no difference, raises an error, gives another shape, or leaves a value alone?"""
+    """Which change makes no difference, raises an error, or gives another shape?"""
     for case in tried.cases:
         title = case.title
         there = [trial for trial in tried.trials if title in trial.effects]
@@ -286,11 +291,11 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             (ERROR, "would raise an error", EASY),
             (
                 SHAPE,
-                f"would give {'the' if len(tried.exercise.returns) == 1 else 'a'} result another shape",
+                f"would change the shape of {'the' if len(tried.exercise.returns) == 1 else 'a'} result",
                 EASY,
             ),
         ):
-            if (kind == SAME and _is_opaque(tried, title)) or (kind == ERROR and title in tried.several):
+            if kind == SAME and _is_opaque(tried, title):
                 continue
             right = [trial for trial in there if trial.effects[title].kind == kind]
             wrong = [trial for trial in there if trial.effects[title].kind == VALUES]
@@ -351,13 +356,11 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 trial
                 for trial in tried.trials
                 if title in trial.effects
-                and title not in trial.shapes
-                and trial.effects[title].kind != ERROR
+                and trial.effects[title].kind in (SAME, VALUES)
                 and trial.change.kind not in _IN_SIGHT
             ]
-            for trial in [*tried.trials, *chance.sample(same, min(2, len(same)))]:
-                if title not in trial.shapes and trial not in same:
-                    continue
+            other = [trial for trial in tried.trials if title in trial.shapes]
+            for trial in [*other, *chance.sample(same, min(2, len(same)))]:
                 new = trial.shapes.get(title, came)[name]
                 near = _likely(new, others, given, [shape] * (new != shape))
                 if new in given or len(set(new)) < 2 or len(near) < 3 or _is_sum(new, inputs):
@@ -532,12 +535,6 @@ def _what(effect: Effect) -> str:
     return {SAME: "The result is the same: here the change makes no difference."}.get(
         effect.kind, effect.evidence
     )
-
-
-def _first(tried: Tried, trial: Trial) -> str:
-    """What a change does where it does something."""
-    title, effect = next((title, each) for title, each in trial.effects.items() if each.kind != SAME)
-    return f"With {_input(tried, title)}: {effect.evidence}"
 
 
 def _described(inputs: Inputs, fixed: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.own_code.changes import Change
 
 SEEDS = (PUBLIC_SEED, PUBLIC_SEED + 1, PUBLIC_SEED + 2)
-CASE_SECONDS = 0.5
+_CASE_SECONDS = 0.5
 _SURELY_SAME, _SURELY_OTHER = 1e-6, 1e-3
 """Differences in relation to the largest number; between the two, rounding may decide."""
 SAME, VALUES, SHAPE, ERROR, MIXED = "same", "values", "shape", "error", "mixed"
@@ -109,6 +109,32 @@ def defined(source: str, name: str, names: dict[str, Any]) -> Any:
     return names[name]
 
 
+def made(source: str, name: str, names: dict[str, Any]) -> Any:
+    """As :func:`defined`; None if the text raises, or takes too long."""
+    try:
+        with time_limit(_CASE_SECONDS):
+            return defined(source, name, names)
+    except (Exception, TooSlow):
+        return None
+
+
+def called_in_time(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """What a call returns.
+
+    Raises:
+        TooSlow: it takes longer than one case may.
+        Exception: whatever the call raises.
+    """
+    with time_limit(_CASE_SECONDS):
+        return function(*args, **kwargs)
+
+
+def to_try(exercise: Exercise) -> Exercise:
+    """An exercise with those cases that change nothing but the inputs, each of which gets little time."""
+    cases = tuple(case for case in exercise.cases if not case.relation and not case.reaches)
+    return replace(exercise, cases=cases, seconds=_CASE_SECONDS, bypasses=())
+
+
 def try_changes(
     exercise: Exercise,
     key: str,
@@ -127,8 +153,8 @@ def try_changes(
     Returns:
         None if the definition itself fails, or gives something else at every call.
     """
-    quick = replace(exercise, seconds=CASE_SECONDS, bypasses=())
-    cases = [case for case in exercise.cases if not case.relation and not case.reaches]
+    quick = to_try(exercise)
+    cases = list(quick.cases)
     runner = _Runner(quick, key, namespace)
     own = runner.outcomes(source, cases, SEEDS)
     again = runner.outcomes(source, cases, SEEDS[:1])
@@ -158,7 +184,7 @@ def try_changes(
     shapes, fixed = {}, set()
     for number, case in enumerate(cases):
         first = [case.runs(key, seed)[0] for seed in SEEDS]
-        if _are_equal(*first[:2]):
+        if all(_are_equal(first[0], each) for each in first[1:]):
             fixed.add(case.title)
         came = [_shapes_of(own[seed][number]) for seed in SEEDS]
         if all(each == came[0] for each in came) and all(
@@ -191,10 +217,8 @@ class _Runner:
         self, source: str, cases: Sequence[Case], seeds: Sequence[int]
     ) -> dict[int, list[Outcome]] | None:
         names = dict(self.namespace)
-        try:
-            with time_limit(CASE_SECONDS):
-                learner = defined(source, self.exercise.name, names)
-        except (Exception, TooSlow):
+        learner = made(source, self.exercise.name, names)
+        if learner is None:
             return None
         found: dict[int, list[Outcome]] = {}
         for seed in seeds:
@@ -398,7 +422,8 @@ def _rows(name: str, one: np.ndarray, two: np.ndarray, wrong: tuple[int, ...]) -
     to_one = width > 1 and np.allclose(before.sum(axis=-1), 1, atol=1e-3) and sums.max() > 1e-2
     row, leading = int((sums if to_one else far).argmax()), one.shape[:-1]
     if len(wrong) >= len(leading) > 0 and all(map(int.__lt__, wrong, leading)):
-        row = int(np.ravel_multi_index(wrong[: len(leading)], leading))
+        at = int(np.ravel_multi_index(wrong[: len(leading)], leading))
+        row = at if far[at] > 0 else row  # another value of the same run may be as it was there
     place = np.unravel_index(row, one.shape[:-1]) if one.ndim > 1 else ()
     called = f"`{name}[{', '.join(str(int(each)) for each in place)}]`" if place else f"`{name}`"
     kind = one.dtype.kind

@@ -151,8 +151,13 @@ def _as_task(question: Question, source: str) -> Task:
     code = f"\n\n```python\n{question.code}\n```" if question.code else ""
     options = "\n".join(f"- **{letter}** {option.text}" for letter, option in letters)
     letter, right = next((letter, option) for letter, option in letters if option.right)
-    text = question.text.replace("your code", "this code")
-    return Task(f"{text}{code}\n\n{options}", f"**{letter}.** {right.why}", 1, source)
+    text, why = map(_of_nobody, (question.text, right.why))
+    return Task(f"{text}{code}\n\n{options}", f"**{letter}.** {why}", 1, source)
+
+
+def _of_nobody(text: str) -> str:
+    """What is said of a learner's own code, for an examination that shows code which nobody in the room wrote."""
+    return text.replace("your code", "this code").replace("Your code", "This code")
 
 
 def pictures(notebook: NotebookNode) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ from project import LABS
 
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.own_code import calls
+from course_utils.own_code import calls, trials
 from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import Change, changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
-from course_utils.own_code.questions import EASY, HARD, MIDDLE, _likely, ask_about, chosen
+from course_utils.own_code.questions import EASY, HARD, MIDDLE, Asked, _likely, ask_about, chosen
 from course_utils.own_code.trials import SEEDS, _difference, _Runner
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
@@ -404,7 +404,7 @@ def test_every_question_has_one_right_answer_among_different_ones_about_lines_th
     lab = labs[name]
     texts = list(lab.solution_texts.values())
     asked = list(questions_about(lab.slug, lab.reference, texts, random.Random(3)))
-    assert len(asked) >= 8
+    assert len(asked) >= 10
     for each in asked:
         options = [option.text for option in each.question.options]
         assert len(set(options)) == len(options) >= 3, each
@@ -535,7 +535,7 @@ def test_of_results_simple_fractions_are_rounded_and_nothing_else():
 
 
 def test_a_change_that_never_returns_is_tried_once(monkeypatch):
-    monkeypatch.setattr(calls, "CASE_SECONDS", 0.05)
+    monkeypatch.setattr(trials, "_CASE_SECONDS", 0.05)
     source = "def counts(n):\n    m = n\n    while n > 0:\n        n -= 1\n        m += 2\n    return m\n"
     tried = []
 
@@ -543,7 +543,7 @@ def test_a_change_that_never_returns_is_tried_once(monkeypatch):
         tried.append(n)
         return n
 
-    found = {change: calls._made(change.source, "counts", {}) for change in changes(source)}
+    found = {change: calls.made(change.source, "counts", {}) for change in changes(source)}
     endless = [change for change in found if change.old == "n -= 1"]
     assert endless
     assert calls._tried("counts", ((3,), {}), count, found) is None
@@ -668,8 +668,8 @@ def test_a_size_that_takes_a_calculator_is_not_asked_for():
 
 def test_equal_numbers_are_no_two_answers():
     source = "def counts(words):\n    found = len(words)\n    return found, found / len(words) if words else 0, found - 1\n"
-    found = {change: calls._made(change.source, "counts", {}) for change in changes(source)}
-    own = calls._made(source, "counts", {})
+    found = {change: calls.made(change.source, "counts", {}) for change in changes(source)}
+    own = calls.made(source, "counts", {})
     found[replace(next(iter(found)), new="x")] = lambda words: (len(words), 1, len(words) - 1)
     call = calls._tried("counts", ((["a", "b"],), {}), own, found)
     assert call.own == "(2, 1.0, 1)" and "(2, 1, 1)" not in call.changed.values()
@@ -713,3 +713,54 @@ def test_half_a_statement_is_not_quoted():
     asked = asked_of(source, replace(EXERCISE, cases=EXERCISE.cases[:2]))
     lines = {line for each in asked for line in each.lines}
     assert lines == {4}
+
+
+def test_texts_that_look_like_equal_numbers_are_two_answers():
+    source = "def counts(x):\n    x = max(x + 0.0, 1.0)\n    return f'{x:.1f}'\n"
+    change = changes(source)[0]
+    own = calls.made(source, "counts", {})
+    found = {change: lambda x: "5", replace(change, new="x"): lambda x: "7"}
+    call = calls._tried("counts", ((5,), {}), own, found)
+    assert call.own == "'5.0'" and list(call.changed.values()) == ["'5'", "'7'"]
+
+
+def test_no_shape_is_asked_for_twice(labs):
+    lab = labs["02_self_attention"]
+    asked = questions_about(lab.slug, lab.reference, list(lab.solution_texts.values()), random.Random(3))
+    texts = [each.question.text for each in asked if each.kind == "shape"]
+    assert texts and len(set(texts)) == len(texts)
+
+
+def test_what_is_shown_of_a_broken_sentence_is_different():
+    def rows_sum_to_one(inputs, outputs):
+        """Each row of the weights sums to 1."""
+        return np.isclose(outputs["weights"].sum(axis=-1), 1)
+
+    own = {"weights": np.full((3, 2), 0.5), "output": np.arange(6.0).reshape(3, 2)}
+    changed = {"weights": own["weights"] + [[0], [1], [0]], "output": own["output"] + [[0], [0], [5]]}
+    runner = _Runner(EXERCISE, "lab.shares", {})
+    said = runner._where_broken(rows_sum_to_one, EXERCISE.cases[0], Outcome((own,)), Outcome((changed,)))
+    assert "`weights[1]` is `[1.5, 1.5]`" in said and "`output[2]` is `[9, 10]` instead of `[4, 5]`" in said
+
+
+def test_a_quiz_has_as_many_questions_as_are_wanted_if_there_are_enough():
+    def about(kind, lines, text):
+        options = (Option("a", True, "b"), Option("c", False, "d"))
+        return Asked("shares", kind, EASY, Question(text, options), lines)
+
+    asked = [about("happens", (7,), "one"), about("happens", (7,), "two"), about("shape", (8,), "three")]
+    assert {each.question.text for each in chosen(asked, 2)} & {"three"}
+    assert len(chosen(asked, 3)) == 3
+    assert len(chosen([*asked, about("happens", (7,), "one")], 4)) == 3  # the same one twice is none more
+
+
+def test_no_time_is_spent_on_calls_when_it_is_over():
+    tried = []
+
+    def learner(x):
+        tried.append(x)
+        return x
+
+    cases = _in_cases(("one", lambda rng: {"x": 1}), ("two", lambda rng: {"x": 2}))
+    assert calls._recorded(cases, "lab.shares", learner, {}, time.process_time() - 1) == [] == tried
+    assert len(calls._recorded(cases, "lab.shares", learner, {}, time.process_time() + 9)) == 2

@@ -17,7 +17,7 @@ from project import LABS, ROOT
 from test_browser import CHROMIUM, FLAGS
 
 from course_utils.quiz import FILE_NAME as QUIZ
-from course_utils.quiz import read_questions
+from course_utils.quiz import Option, Question, read_questions
 from grader.course import Course, CourseError
 from grader.handout import kit
 from grader.reference import teaching_notes
@@ -136,6 +136,15 @@ def test_an_examination_has_twenty_questions_and_those_about_code_are_of_the_lab
     assert about and all(task.source.split("`")[1] in lab.info.exercises for task in about)
     assert all(task.solution for task in tasks)
     assert len({task.text for task in tasks}) == len(tasks)
+
+
+def test_in_an_examination_the_code_is_nobody_s():
+    options = (Option("a", True, "As your code is now, it returns 3."), Option("b", False, "c"))
+    task = kit._as_task(
+        Question("Your code returns `x`. This is true of your code: “b”", options), "the code of `f`"
+    )
+    assert "This code returns `x`. This is true of this code" in task.text
+    assert task.solution.endswith("As this code is now, it returns 3.")
 
 
 def test_the_way_through_a_lab_has_the_minutes_of_its_first_page(labs):
