@@ -72,7 +72,7 @@ def try_calls(
         until: when to stop, as :func:`time.process_time` counts.
     """
     own = made(source, exercise.name, dict(namespace))
-    if not isinstance(own, FunctionType) or time.process_time() > until:
+    if not isinstance(own, FunctionType):
         return []
     recorded = _recorded(exercise, key, own, namespace, until)
     changed = {

@@ -101,7 +101,6 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
 
         def cost(each: Asked) -> tuple:
             return (
-                any(_are_alike(each, other) for other in taken),
                 sum(
                     each.exercise == other.exercise and set(each.lines) == set(other.lines) for other in taken
                 ),
@@ -114,11 +113,6 @@ def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
         taken.append(best)
         left = [each for each in left if each is not best and not _gives_away(each, best)]
     return sorted(taken, key=lambda each: each.difficulty)
-
-
-def _are_alike(one: Asked, other: Asked) -> bool:
-    """Whether two questions ask the same about the same lines: both are asked only if there is nothing else."""
-    return (one.exercise, one.kind, one.lines) == (other.exercise, other.kind, other.lines)
 
 
 def _gives_away(one: Asked, other: Asked) -> bool:

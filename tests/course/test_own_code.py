@@ -18,7 +18,7 @@ from course_utils.own_code import practice as practice_module
 from course_utils.own_code.changes import Change, changes, definition_of, lines_shown
 from course_utils.own_code.practice import practice, questions_about
 from course_utils.own_code.questions import EASY, HARD, MIDDLE, Asked, _likely, ask_about, chosen
-from course_utils.own_code.trials import SEEDS, _difference, _Runner
+from course_utils.own_code.trials import SEEDS, _difference, _Runner, _short
 from course_utils.quiz import Option, Question, as_html, as_text
 from course_utils.widgets.questions import Questions
 
@@ -519,6 +519,7 @@ def test_a_call_is_shown_with_what_it_returns_and_what_it_would_return():
         (0.25, "0.25"),
         (Option("a", False, "b"), "Option(text='a', right=False, why='b')"),
         (1 / 3, ""),
+        (301, ""),
         ([np.sqrt(2)], ""),
         ("x" * 31, ""),
         (object(), ""),
@@ -709,7 +710,7 @@ def test_which_change_leaves_a_result_alone_is_asked_without_giving_it_away():
 
 
 def test_half_a_statement_is_not_quoted():
-    source = "def shares(scores):\n    powers = np.exp(scores -\n                    scores.max())\n    return powers / powers.sum(axis=-1, keepdims=True)\n"
+    source = "def shares(scores):\n    powers, _ = (np.exp(scores - scores.max()),\n                 scores.sum())\n    return powers / powers.sum(axis=-1, keepdims=True)\n"
     asked = asked_of(source, replace(EXERCISE, cases=EXERCISE.cases[:2]))
     lines = {line for each in asked for line in each.lines}
     assert lines == {4}
@@ -764,3 +765,52 @@ def test_no_time_is_spent_on_calls_when_it_is_over():
     cases = _in_cases(("one", lambda rng: {"x": 1}), ("two", lambda rng: {"x": 2}))
     assert calls._recorded(cases, "lab.shares", learner, {}, time.process_time() - 1) == [] == tried
     assert len(calls._recorded(cases, "lab.shares", learner, {}, time.process_time() + 9)) == 2
+
+
+def test_what_is_due_to_numbers_that_nobody_sees_is_not_asked_about():
+    def many(rng):
+        return {"scores": np.arange(20.0).reshape(4, 5) % 7}
+
+    cases = (
+        Case("many numbers", many),
+        *(replace(each, title=f"{each.title}, drawn") for each in EXERCISE.cases[:2]),
+    )
+    asked = [each for each in asked_of(SHARES, replace(EXERCISE, cases=cases)) if each.kind == "changes:same"]
+    assert ["“two rows, drawn”" in each.question.text for each in asked] == [True]
+
+
+def test_among_changes_of_which_one_raises_an_error_others_might():
+    cases = _in_cases(
+        ("two rows", lambda rng: {"x": rng.normal(size=(2, 3))}),
+        ("three", lambda rng: {"x": rng.normal(size=(3, 5))}),
+    )
+    source = (
+        "def shares(x):\n    x = np.exp(x - x.max(axis=-1, keepdims=True))\n    x = x / x.mean(axis=-1, keepdims=True)\n"
+        "    return x / x.sum(axis=-1, keepdims=True)\n"
+    )
+    asked = [each for each in asked_of(source, cases) if each.kind == "changes:error"]
+    assert asked
+    for each in asked:
+        texts = _texts_of(each)
+        assert all("axis=-2" in text or "keepdims=False" in text for text in texts)
+
+
+def _texts_of(asked) -> list[str]:
+    return [option.text for option in asked.question.options]
+
+
+def test_of_a_number_nobody_asks_for_the_shape():
+    cases = _in_cases(*((f"{n} numbers", lambda rng, n=n: {"x": rng.normal(size=n)}) for n in (4, 5)))
+    source = "def shares(x):\n    return np.sum(np.where(x > 0, x, 0.0)) / x.shape[0] + x[1:].sum()\n"
+    asked = [each for each in asked_of(source, cases) if each.kind == "happens"]
+    assert asked
+    assert all(
+        "Another number comes back." in _texts_of(each) and len(_texts_of(each)) == 3 for each in asked
+    )
+
+
+def test_an_error_is_quoted_without_what_only_numpy_needs():
+    with pytest.raises(ValueError) as raised:
+        np.ones((2, 3)) @ np.ones((2, 3))
+    said = _short(str(raised.value))
+    assert "gufunc" not in said and "(size 2 is different from 3)" in said
