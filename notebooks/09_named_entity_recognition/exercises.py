@@ -980,7 +980,7 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
     trainable = [not inputs["frozen"], *[True] * (len(of_the_encoder) + 1)]
     if [parameter.requires_grad for parameter in (*of_the_encoder, model.weight, model.bias)] != trainable:
         raise WrongForm(
-            "which parameters are trained (`requires_grad`) is not as it was. The next epoch trains what is left of them."
+            "`requires_grad` of a parameter is not what it was before, so the next epoch would train other parameters. Leave it as it is."
         )
     weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     # what the next epoch begins with: a scheduler has gone on after the last batch, too

@@ -257,7 +257,7 @@ def _copied(singles: int, three_times: bool = False):
         apart, other_label = new_text(rng, words, (4, 8)), str(rng.choice(labels))
         rows.append((apart, str(rng.choice(labels)), True))
         rows += [(near, other_label, False) for near in _nearly(apart)]
-        rows += [("", labels[0], False), (" \n", labels[0], True)]  # no words are the same words, too
+        rows += [("", labels[0], False), (" \n", labels[0], True)]  # texts without words are the same, too
         for near in (labels[0].upper(), f"{labels[0]} "):  # two labels that only look alike
             twice = new_text(rng, words, (5, 9))
             rows += [(twice, labels[0], False), (twice, near, False)]
