@@ -530,6 +530,10 @@ def independent(work: dict, most: dict[str, float]) -> float | None:
     Args:
         work: lab's number -> (earned, late, what was decided), or None where nothing was handed in.
     """
+
+    def mean(rows: list) -> float:
+        return sum(share * own for share, own, _ in rows) / sum(own for _, own, _ in rows)
+
     total = weights = 0.0
     for weight, numbers, drop in ((40, range(5), 1), (35, range(5, 9), 0), (25, range(9, 13), 1)):
         rows = []
@@ -541,10 +545,13 @@ def independent(work: dict, most: dict[str, float]) -> float | None:
             share = 0.0 if decided == "zero" else min(1.0, round(left, 2) / most[number])
             rows.append((share, {0: 0.5, 5: 2}.get(number, 1), decided != "zero"))
         rows.sort(key=lambda row: (round(row[0], 9), -row[1]))
-        if drop and len(rows) > 1 and rows[0][2]:  # the lowest never raises a mean
-            rows.pop(0)
+        lowest = next((row for row in rows if row[2]), None)  # a zero by decision is never dropped
+        if drop and lowest and len(rows) > 1:
+            rest = [row for row in rows if row is not lowest]
+            if mean(rest) >= mean(rows) - 1e-12:  # below zeros by decision, the lowest of the others may be good
+                rows = rest
         if rows:
-            total += weight * sum(share * own for share, own, _ in rows) / sum(own for _, own, _ in rows)
+            total += weight * mean(rows)
             weights += weight
     return 100 * total / weights if weights else None
 
