@@ -604,6 +604,24 @@ def test_the_service_listens_where_no_learner_can_take_its_place(handed_in):
     assert iris.open_formgrader().status_code == 200
 
 
+def test_the_service_does_not_hang_up_before_the_hub_s_proxy_does(handed_in):
+    """Else a form that is answered quickly may end with the page of a server that is down, although everything is done."""
+    assert handed_in.people["iris"].open_formgrader().status_code == 200
+    with closing(socket.socket(socket.AF_UNIX)) as proxy:
+        proxy.connect(str(handed_in.base / "prefix/sockets" / COURSE_ID / "server"))  # root may
+        proxy.settimeout(60)
+        proxy.sendall(
+            f"POST /services/{COURSE_ID}/week HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n"
+            "Content-Length: 4\r\n\r\na=bc".encode()
+        )
+        assert proxy.recv(100).startswith(b"HTTP/1.1 4")
+        proxy.settimeout(2)
+        with pytest.raises(TimeoutError):  # and not the end, which is b""
+            while proxy.recv(100_000):
+                pass
+            pytest.fail("the service has closed the connection")
+
+
 def test_a_learner_lands_on_the_map_of_the_course(handed_in):
     anna, ben, iris = (handed_in.people[who] for who in ("anna", "ben", "iris"))
     landed = anna.browser.get(f"{anna.hub}/user/{anna.name}/", timeout=120)
