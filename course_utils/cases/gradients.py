@@ -88,5 +88,6 @@ def no_gradient(inputs: Sequence[str], weights: Sequence[str], of: int, cut_by: 
         parts.append(f"the weight `{weights[0]}`{more}")
     where = f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0]
     return NoGradient(
-        f"no gradient reaches {where}: {cut_by} cuts it off, so nothing before it could be trained."
+        f"no gradient reaches {where}: {cut_by} cuts it off, or the result does not depend on it. "
+        "So nothing before it could be trained."
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from course_utils.cases.gradients import WEIGHTS, arrived, direction, outputs_in
 from course_utils.checking.exercise import Backward, Inputs, NoGradient, call_function
+from course_utils.checking.wording import reason_in_a_graph
 
 
 def tensors(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def plain_errors() -> Iterator[None]:
         yield
     except Exception as error:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error  # its text is quoted
-        text = re.sub(r"\x1b\[\d+m", "", str(text))
+        text = reason_in_a_graph(re.sub(r"\x1b\[\d+m", "", str(text)))
         text = re.sub(r"(?s)^in user code:.*\n\s+\w+: ", "", text)  # of a function that is traced
         text = re.sub(r"(?s)^Exception encountered when calling \S+\.\s*", "", text)
         text = re.sub(r"(?s)\s*Arguments received by .*", "", text)

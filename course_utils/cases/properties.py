@@ -78,9 +78,11 @@ def at_words(array: Any, real: np.ndarray) -> np.ndarray:
 
 def trained_in_training_mode(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is in training mode while it is trained, whatever mode it was in before."""
-    return outputs["in_training"]
+    return outputs["in training mode"]
 
 
 def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Every kind of weight has changed."""
-    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])
+    return np.array(
+        [not np.allclose(outputs[f"weight {name}"], old) for name, old in inputs["weights"].items()]
+    )

@@ -111,13 +111,15 @@ def readable_logits(found: Sequence[np.ndarray], allowed: np.ndarray) -> dict[st
     return {
         "start_logits": np.where(allowed, start, 0),
         "end_logits": np.where(allowed, end, 0),
-        "elsewhere": np.stack([np.where(allowed, BLOCKED, np.maximum(logits, BLOCKED)) for logits in found]),
+        "logits where nothing is allowed": np.stack(
+            [np.where(allowed, BLOCKED, np.maximum(logits, BLOCKED)) for logits in found]
+        ),
     }
 
 
 def every_other_place_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """A logit is -10,000 or less at every place that is not allowed."""
-    return outputs["elsewhere"] <= BLOCKED
+    return outputs["logits where nothing is allowed"] <= BLOCKED
 
 
 WINDOW = 12  # [CLS], three tokens of the question, [SEP], six of the context (5 to 10), [SEP]
@@ -396,7 +398,7 @@ def readable_answer(found: Any, reader: ScriptedReader) -> dict[str, np.ndarray]
         "start": np.array(index(start, "start")),
         "end": np.array(index(end, "end")),
         "margin": np.array(float(margin)),
-        "careful": np.array(reader.rows > 0 and not reader.careless),
+        "in evaluation mode, without gradients": np.array(reader.rows > 0 and not reader.careless),
     }
 
 

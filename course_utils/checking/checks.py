@@ -111,7 +111,7 @@ def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: O
 
 
 _SHOWN = 60
-"""So many characters of a value are shown, from a little before the place where it differs."""
+"""Characters of a value that are shown, from a little before the place where it differs."""
 
 
 def _difference_as_known(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:

@@ -26,6 +26,7 @@ from course_utils.checking.chance import fixed
 from course_utils.checking.exercise import Case, Exercise, Inputs, NoGradient, exercises_of
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.checking.witness import MAX_LINE, MAX_NAME, Seen, watching
+from course_utils.checking.wording import reason_in_a_graph
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 """MIME type of the bundle that a check cell publishes when a notebook is graded."""
@@ -333,7 +334,7 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
     if unfinished:
         return Problem("stub", "A part is still to be written.", where)
     try:
-        text = str(error)[:MAX_TEXT]
+        text = reason_in_a_graph(str(error))[:MAX_TEXT]
     except Exception:  # even its text may come from the learner's code
         text = ""
     return Problem("exception", f"{type(error).__name__}: {text}" if text else type(error).__name__, where)

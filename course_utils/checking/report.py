@@ -12,7 +12,6 @@ from html import escape
 
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
-from course_utils.checking.wording import IN_A_GRAPH, in_one_form
 from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (
@@ -265,8 +264,6 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
 def _what_differs(check: CheckResult) -> str:
     """The detail, and for which of a case's inputs it comes up, where there are several."""
     detail = check.detail
-    if in_one_form(detail) == IN_A_GRAPH:  # every line that led to the model, and the reason far too late
-        detail = "TensorFlow stops with an error in the compiled model."
     own = _OWN_WORDS.match(detail)
     if own and "of its cell: " not in detail:  # no line of the learner's raised it
         detail = own[1].upper() + detail[own.end() :]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-IN_A_GRAPH = "RuntimeError: Graph execution error"
-
 _REWORDED = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
@@ -68,7 +66,6 @@ _REWORDED = tuple(
         (r"^ValueError: (\w+ must be in \d+\.\.\d+), not .*", r"ValueError: \1"),
         (r"^ValueError: day .*(?:is out of|must be in) range.*", "ValueError: day is out of range for month"),
         (r"^(ImportError: cannot import name '[^']*' from (?:partially initialized module )?'[^']*')(?: \(.*\))?$", r"\1"),  # a path of the machine
-        (r"(?s)^\w+Error: Graph execution error:.*", IN_A_GRAPH),  # TensorFlow lists every line that led there, with its path
         (r"^(\w+Error: )\[Errno -?\d+\] ", r"\1"),  # errors have other numbers on other systems
         (r"^(?:PatternError|error): ", "error: "),  # of `re`
         (r"^JSONDecodeError: Illegal trailing comma before end of array", "JSONDecodeError: Expecting value"),
@@ -89,3 +86,16 @@ def in_one_form(message: str) -> str:
     for pattern, form in _REWORDED:
         message = pattern.sub(form, message, count=1)
     return message
+
+
+_LED_THERE = re.compile(r'\n\s*File "[^"\n]*", line \d+[^\n]*\n')
+_NODE = re.compile(r"(?s)\s*\[\[\{\{node .*")
+_FIRST_OF_SEVERAL = re.compile(r"^\d+ root error\(s\) found\.\s*\(0\) \w+:\s*")
+
+
+def reason_in_a_graph(text: str) -> str:
+    """What is wrong, of an error in a compiled model. TensorFlow lists before it every line of every file that led there, with its path."""
+    if not text.startswith("Graph execution error:"):
+        return text
+    reason = _NODE.sub("", _LED_THERE.split(text)[-1]).strip()
+    return _FIRST_OF_SEVERAL.sub("", reason) or text

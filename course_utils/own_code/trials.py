@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from course_utils.cases.torch_modules import call_with_tensors
 from course_utils.checking.exercise import (
     PUBLIC_SEED,
     Case,
@@ -97,6 +98,11 @@ class Tried:
 def is_called_plainly(exercise: Exercise) -> bool:
     """Whether what a check sees is what the learner's function returns: some exercises make a model and measure what it does."""
     return exercise.call in (call_function, call_for_dict)
+
+
+def _is_seen_plainly(exercise: Exercise) -> bool:
+    """Whether the arrays that a check sees are those that the learner's function returns, which may be tensors."""
+    return is_called_plainly(exercise) or exercise.call is call_with_tensors
 
 
 def defined(source: str, name: str, names: dict[str, Any]) -> Any:
@@ -310,7 +316,7 @@ class _Runner:
         """The first place where a property no longer holds, in numbers where these are what the code itself returns."""
         for inputs, one, two in zip(case.runs(self.key, SEEDS[0]), own.runs, changed.runs, strict=True):
             holds = np.asarray(each(inputs, two))
-            if is_called_plainly(self.exercise) and holds.dtype == bool and not holds.all():
+            if _is_seen_plainly(self.exercise) and holds.dtype == bool and not holds.all():
                 return _in_words(_differences(one, two, np.argwhere(~holds)[0]), sentence(each))
         return self.shown(own, changed)
 
@@ -337,7 +343,7 @@ class _Runner:
 
     def shown(self, own: Outcome, changed: Outcome) -> str:
         """What is different, in numbers where these are what the code itself returns."""
-        if not is_called_plainly(self.exercise):
+        if not _is_seen_plainly(self.exercise):
             shaped = any(
                 one[name].shape != two[name].shape
                 for one, two in zip(own.runs, changed.runs, strict=True)

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -72,6 +73,8 @@ _OF = {
 _ABOUT_AXES = re.compile(
     r"\b(axis|dim|axes)\s*=|swapaxes|moveaxis|transpose|permute|softmax\(|concatenate|\bcat\(|stack\("
 )
+
+_FROM_THE_END = re.compile(r"(?:shape\[|\[|\()-[123](?=[\]),])")
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,16 @@ def _kind_of(mutant: Mutant) -> str:
         "sign or negation left out",
         "arguments swapped",
     )
-    return "axis" if about_axes and _ABOUT_AXES.search(mutant.old) else kind
+    if about_axes and _ABOUT_AXES.search(mutant.old):
+        return "axis"
+    if kind == "sign" and (lost := _counted_back(mutant.old) - _counted_back(mutant.new)):
+        return "axis" if any(each.startswith(("shape[", "(")) for each in lost) else "slice"
+    return kind
+
+
+def _counted_back(line: str) -> Counter[str]:
+    """The places in a line that are counted from the end, such as ``shape[-1]`` or ``gather(-1, ...)``: without its sign, such a number means another one."""
+    return Counter(_FROM_THE_END.findall(line))
 
 
 def _in_turn(found: Sequence[tuple[str, Mutant]]) -> Iterator[tuple[str, Mutant]]:

@@ -541,8 +541,10 @@ def _call_encode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         )
     for name in ("input_ids", "labels"):
         if name in batch and getattr(batch[name], "dtype", None) != torch.int64:
-            kind = getattr(batch[name], "dtype", type(batch[name]).__name__)
-            raise WrongForm(f"`{name}` is of {kind}; expected a tensor of whole numbers (torch.long).")
+            what = f"a {type(batch[name]).__name__}"
+            if isinstance(batch[name], torch.Tensor):
+                what = f"a tensor of {batch[name].dtype}"
+            raise WrongForm(f"`{name}` is {what}; expected a tensor of whole numbers (torch.long).")
     if (mask := batch.get("attention_mask")) is not None:
         if not isinstance(mask, torch.Tensor):
             raise WrongForm(f"`attention_mask` is a {type(mask).__name__}; expected a tensor.")

@@ -503,7 +503,7 @@ def _run_head(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Mapping
 
 span_head = Exercise(
     name="SpanHead",
-    returns=("start_logits", "end_logits", "elsewhere"),
+    returns=("start_logits", "end_logits", "logits where nothing is allowed"),
     call=_call_head,
     cases=(
         Case("a batch of 3 windows of 9 tokens", _head(BATCH, LENGTH, WIDTH)),
@@ -1031,10 +1031,10 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(loss) for loss in losses]),
-        "in_training": np.array(bool(model.modes) and all(model.modes)),
-        "in_training_afterwards": np.array(model.training or not inputs["and_afterwards"]),
-        **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
-        "rates_after": np.array([group["lr"] for group in optimizer.param_groups]),
+        "in training mode": np.array(bool(model.modes) and all(model.modes)),
+        "in training mode afterwards": np.array(model.training or not inputs["and_afterwards"]),
+        **{f"weight {name}": parameter.detach().numpy() for name, parameter in model.named_parameters()},
+        "learning rates afterwards": np.array([group["lr"] for group in optimizer.param_groups]),
     }
 
 
@@ -1042,14 +1042,14 @@ train_step = Exercise(
     name="train_step",
     returns=(
         "losses",
-        "in_training",
-        "in_training_afterwards",
-        "embedding",
-        "kind",
-        "output",
-        "frozen",
-        "unused",
-        "rates_after",
+        "in training mode",
+        "in training mode afterwards",
+        "weight embedding",
+        "weight kind",
+        "weight output",
+        "weight frozen",
+        "weight unused",
+        "learning rates afterwards",
     ),
     call=_call_train_step,
     uses=("span_loss",),
@@ -1123,7 +1123,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is called in evaluation mode, and no gradients are kept."""
-    return outputs["careful"]
+    return outputs["in evaluation mode, without gradients"]
 
 
 def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
@@ -1136,7 +1136,7 @@ def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
 
 answer = Exercise(
     name="answer",
-    returns=("start", "end", "margin", "careful"),
+    returns=("start", "end", "margin", "in evaluation mode, without gradients"),
     call=_call_answer,
     uses=("make_features", "best_span"),
     cases=(

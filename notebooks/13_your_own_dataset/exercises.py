@@ -224,12 +224,12 @@ def _call_validate(learner: Callable, inputs: Inputs) -> dict[str, Any] | None:
             raise TypeError(f"there is a fault in row {place[0]}; the file has {len(inputs['rows'])} rows.")
         times[place] += 1
         places.append(place)
-    return {"faults": times, "in_order": places == sorted(places)}
+    return {"faults by row and column": times, "in the order of the rows": places == sorted(places)}
 
 
 validate_rows = Exercise(
     name="validate_rows",
-    returns=("faults", "in_order"),
+    returns=("faults by row and column", "in the order of the rows"),
     call=_call_validate,
     cases=(
         Case("two files for classification", together(_table("classification"), _table("classification"))),
@@ -590,9 +590,9 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         raise TypeError("it returned a tensor; expected a NumPy array.")
     return None if vectors is None else {
         "vectors": vectors,
-        "batch_too_large": encoder.largest > inputs.get("batch_size", 32),
-        "gradients_recorded": bool(encoder.recorded),
-        "frozen_afterwards": not encoder.scale.requires_grad,
+        "batch too large": encoder.largest > inputs.get("batch_size", 32),
+        "gradients recorded": bool(encoder.recorded),
+        "weights frozen afterwards": not encoder.scale.requires_grad,
     }  # fmt: skip
 
 
@@ -608,7 +608,7 @@ def batches_change_no_vector(runs: list[Run]) -> np.ndarray:
 
 embed = Exercise(
     name="embed",
-    returns=("vectors", "batch_too_large", "gradients_recorded", "frozen_afterwards"),
+    returns=("vectors", "batch too large", "gradients recorded", "weights frozen afterwards"),
     call=_call_embed,
     seconds=SECONDS,
     cases=(
@@ -781,53 +781,58 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         base.weight.mul_(-0.5)
         base.bias.add_(1.0)
     loaded = [layer(given["x"]), layer.merged()(given["x"]), layer.eval()(given["x"])]
+    others = [
+        value for name, value in parts.items() if name not in ("base.weight", "base.bias", "down", "up")
+    ]
     return {
-        "at_start": at_start,
+        "output before training": at_start,
         "output": output.detach(),
-        "output_in_evaluation": in_evaluation,
-        "merged_output": merged_output,
-        "output_after_merging": output_again,
-        "outputs_with_another_base": torch.stack(loaded).detach(),
-        "starts": np.array(starts),
-        "trained": np.array(
-            [
-                base.weight.requires_grad,
-                base.bias.requires_grad,
-                parts["down"].requires_grad,
-                parts["up"].requires_grad,
-                any(
-                    value.requires_grad
-                    for name, value in parts.items()
-                    if name not in ("base.weight", "base.bias", "down", "up")
-                ),
-            ]
-        ),
-        "base_after": base_after,
+        "output in evaluation mode": in_evaluation,
+        "merged output": merged_output,
+        "output after merging": output_again,
+        "outputs with another base": torch.stack(loaded).detach(),
+        "down begins with zeros": not starts[0],
+        "up begins with zeros": not starts[1],
+        "down begins as the docstring says": starts[2],
+        "base.weight is trained": base.weight.requires_grad,
+        "base.bias is trained": base.bias.requires_grad,
+        "down is trained": parts["down"].requires_grad,
+        "up is trained": parts["up"].requires_grad,
+        "something else is trained": any(value.requires_grad for value in others),
+        "base afterwards": base_after,
     }
 
 
 def merged_is_the_same(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The merged layer gives what the layer gives."""
-    return np.isclose(outputs["output"], outputs["merged_output"], atol=1e-3)
+    return np.isclose(outputs["output"], outputs["merged output"], atol=1e-3)
 
 
 def at_the_start_nothing_changes(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Before training, the layer gives what its base gives."""
-    return np.isclose(outputs["at_start"], inputs["x"] @ inputs["weight"].T + inputs["bias"], atol=1e-3)
+    return np.isclose(
+        outputs["output before training"], inputs["x"] @ inputs["weight"].T + inputs["bias"], atol=1e-3
+    )
 
 
 lora_linear = Exercise(
     name="LoRALinear",
     returns=(
-        "at_start",
+        "output before training",
         "output",
-        "output_in_evaluation",
-        "merged_output",
-        "output_after_merging",
-        "outputs_with_another_base",
-        "starts",
-        "trained",
-        "base_after",
+        "output in evaluation mode",
+        "merged output",
+        "output after merging",
+        "outputs with another base",
+        "down begins with zeros",
+        "up begins with zeros",
+        "down begins as the docstring says",
+        "base.weight is trained",
+        "base.bias is trained",
+        "down is trained",
+        "up is trained",
+        "something else is trained",
+        "base afterwards",
     ),
     call=_call_lora,
     backward=sent_back(_through_lora),

@@ -308,7 +308,7 @@ layer_norm = Exercise(
                 _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=3e-5), _layer_norm(2, 3, 7, scale=1e-3, shift=0)
             ),
         ),
-        Case("a sentence of rows of equal numbers: their variance is 0", _constant_rows),
+        Case("three sentences, in one of which all numbers are equal: its variance is 0", _constant_rows),
         Case("all other words changed", _others_changed, every_word_by_itself),
         Case("gradients reach x, gamma and beta", _layer_norm(3, 4, 7), reaches=("x", "gamma", "beta")),
     ),
@@ -345,12 +345,12 @@ def _call_feed_forward(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     call = _call_module("x")
     output, in_training = call(learner, inputs), call(learner, {**inputs, "training": True})
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
-    return {"output": output, "same_in_training": np.array(same)}
+    return {"output": output, "same in training": np.array(same)}
 
 
 feed_forward = Exercise(
     name="FeedForward",
-    returns=("output", "same_in_training"),
+    returns=("output", "same in training"),
     call=_call_feed_forward,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
@@ -1188,10 +1188,10 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(loss) for loss in losses]),
-        "in_training": np.array(bool(model.modes) and all(model.modes)),
-        "in_training_afterwards": np.array(model.training),
-        "rates": np.array([group["lr"] for group in optimizer.param_groups]),
-        **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
+        "in training mode": np.array(bool(model.modes) and all(model.modes)),
+        "in training mode afterwards": np.array(model.training),
+        "learning rates": np.array([group["lr"] for group in optimizer.param_groups]),
+        **{f"weight {name}": parameter.detach().numpy() for name, parameter in model.named_parameters()},
     }
 
 
@@ -1199,12 +1199,12 @@ train_step = Exercise(
     name="train_step",
     returns=(
         "losses",
-        "in_training",
-        "in_training_afterwards",
-        "rates",
-        "source_embedding",
-        "target_embedding",
-        "output_weight",
+        "in training mode",
+        "in training mode afterwards",
+        "learning rates",
+        "weight source_embedding",
+        "weight target_embedding",
+        "weight output_weight",
     ),
     call=_call_train_step,
     uses=("shift_right", "label_smoothed_loss"),
@@ -1357,13 +1357,13 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         raise TypeError("it returned None instead of the ids.")
     return {
         "ids": _normalised(ids, inputs["max_len"], inputs.get("pad_id", PAD)),
-        "stopped": np.array(inputs["model"].asked_in_vain == 0),
+        "stopped in time": np.array(inputs["model"].asked_in_vain == 0),
     }
 
 
 greedy_decode = Exercise(
     name="greedy_decode",
-    returns=("ids", "stopped"),
+    returns=("ids", "stopped in time"),
     call=_call_greedy,
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),

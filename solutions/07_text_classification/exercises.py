@@ -480,7 +480,7 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with plain_errors():
         layers = _layer_and_copy(learner, inputs, ids if symbol is None else symbol)
         for name, each, which in zip(
-            ("output", "rebuilt"),
+            ("output", "output of its copy"),
             layers,
             ("the layer", "the layer that is made from get_config"),
             strict=True,
@@ -535,7 +535,7 @@ def _reversed(rng: np.random.Generator) -> list[Inputs]:
 
 positional_embedding = Exercise(
     name="PositionalEmbedding",
-    returns=("output", "mask", "rebuilt"),
+    returns=("output", "mask", "output of its copy"),
     call=_call_embedding,
     seconds=SECONDS,
     cases=(
@@ -604,14 +604,14 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
             layers = layers[0], keras.Model(shapes, layers[0](shapes[0], mask=shapes[1]))
             fill(layers[0], inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(layers[1]([given["inputs"], given["mask"]]))
-            return dict.fromkeys(("output", "rebuilt"), at_words(output, inputs["mask"]))
+            return dict.fromkeys(("output", "output of its copy"), at_words(output, inputs["mask"]))
         if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
         if inputs["mask"] is not None:
             handed_on = layers[0].compute_mask(given["inputs"], given["mask"])
             if not np.array_equal(handed_on, inputs["mask"]):
                 raise TypeError("`compute_mask` returns something other than the mask that came in.")
-        for name, each in zip(("output", "rebuilt"), layers, strict=True):
+        for name, each in zip(("output", "output of its copy"), layers, strict=True):
             fill(each, inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(each(given["inputs"], mask=given["mask"], training=inputs["training"]))
             found[name] = output if inputs["mask"] is None else at_words(output, inputs["mask"])
@@ -654,7 +654,7 @@ def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
 
 transformer_encoder = Exercise(
     name="TransformerEncoder",
-    returns=("output", "rebuilt"),
+    returns=("output", "output of its copy"),
     call=_call_encoder,
     seconds=SECONDS,
     cases=(

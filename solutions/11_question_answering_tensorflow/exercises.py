@@ -363,7 +363,7 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 span_head = Exercise(
     name="SpanHead",
-    returns=("start_logits", "end_logits", "elsewhere"),
+    returns=("start_logits", "end_logits", "logits where nothing is allowed"),
     call=_call_head,
     seconds=SECONDS,
     cases=(
@@ -765,13 +765,13 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError(f"it returned a {type(others[0]).__name__}; expected the loss, a tensor.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
-        **{name: getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},
+        **{f"weight {name}": getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},
     }
 
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "embedding", "kind", "output_weight", "frozen"),
+    returns=("losses", "weight embedding", "weight kind", "weight output_weight", "weight frozen"),
     call=_call_train_step,
     uses=("span_loss",),
     seconds=SECONDS,
@@ -822,7 +822,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is called, and not in training mode."""
-    return outputs["careful"]
+    return outputs["in evaluation mode, without gradients"]
 
 
 def _at_the_beginning(rng: np.random.Generator) -> Inputs:
@@ -848,7 +848,7 @@ def _one_token_too_long(rng: np.random.Generator) -> Inputs:
 
 answer = Exercise(
     name="answer",
-    returns=("start", "end", "margin", "careful"),
+    returns=("start", "end", "margin", "in evaluation mode, without gradients"),
     call=_call_answer,
     uses=("best_spans",),
     seconds=SECONDS,

@@ -16,7 +16,6 @@ import pytest
 
 from course_utils import check, inputs_of, progress
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
-from course_utils.checking.checks import CheckResult
 from course_utils.checking.exercise import (
     PUBLIC_SEED,
     Case,
@@ -27,8 +26,7 @@ from course_utils.checking.exercise import (
 )
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, save_expected
 from course_utils.checking.outcome import try_exercise
-from course_utils.checking.report import _what_differs
-from course_utils.checking.wording import in_one_form
+from course_utils.checking.wording import reason_in_a_graph
 
 # ---------------------------------------------------------------------------------- exercises of every kind
 
@@ -576,8 +574,15 @@ def test_what_can_wait_and_only_calls_what_is_not_written_is_not_called_unwritte
     assert "Not written yet" not in capsys.readouterr().out
 
 
-def test_an_error_in_a_compiled_model_is_said_in_one_sentence_and_is_the_same_on_every_machine():
-    message = 'InvalidArgumentError: Graph execution error:\n\nDetected at node a/b defined at (most recent call last):\n  File "/some/where.py", line 8'
-    said = _what_differs(CheckResult("one case", False, message))
-    assert said == "TensorFlow stops with an error in the compiled model."
-    assert in_one_form(message) == "RuntimeError: Graph execution error"
+def test_of_an_error_in_a_compiled_model_the_reason_is_told_and_no_path():
+    began = "Graph execution error:\n\nDetected at node a/add defined at (most recent call last):\n"
+    lines = '  File "/some/where.py", line 8, in call\n\n  File "/some/where else.py", line 9, in f\n\n'
+    reason = "Incompatible shapes: [4,3] vs. [3,3]"
+    ended = "\n\t [[{{node a/add}}]] [Op:__inference_f_19]"
+    several = (
+        f"2 root error(s) found.\n  (0) INVALID_ARGUMENT:  {reason}{ended}\n  (1) INVALID_ARGUMENT:  ..."
+    )
+    assert reason_in_a_graph(f"{began}{lines}{reason}{ended}") == reason
+    assert reason_in_a_graph(f"{began}{lines}{began}{lines}{several}") == reason
+    for other in ("Graph execution error:", "Incompatible shapes", f"No {began}{lines}{reason}"):
+        assert reason_in_a_graph(other) == other

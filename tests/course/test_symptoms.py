@@ -194,7 +194,7 @@ def test_what_two_cases_to_compare_differ_in_is_stated():
         ([{"x": 5}, {"x": 7}], "there, `x` is 7 instead of 5"),
         ([{"x": object()}, {"x": object()}], "their inputs are of the same form, so look at the values"),
     ):
-        others = [{"z": n} for n in (2, 3, 4, 5)]
+        others = [{**inputs[1], "z": 2}, {"z": 3}, {"z": 4}, {"z": 5}]  # the first two are wrong, too
         got = [right, wrong, wrong, wrong, right, right]
         said = judged(got, [right] * 6, inputs=[*inputs, *others])
         assert said[-1].name == "two to compare" and "?" not in said[-1].sentence
@@ -212,7 +212,46 @@ def test_what_another_case_that_is_right_has_too_is_no_difference():
     )  # not that it has two axes
     inputs[1]["x"] = np.full((2, 4), 1000.0)
     said = judged(got, [right] * 6, inputs=inputs)
+    assert "larger than 100" not in said[-1].sentence  # two of the three that are wrong have no such numbers
+    inputs[2]["x"] = np.full((2, 5), 1000.0)
+    said = judged(got, [right] * 6, inputs=inputs)
     assert said[-1].sentence.endswith("only there, `x` has numbers larger than 100 in size.")
+
+
+def test_where_few_values_are_wrong_the_calculation_is_not_blamed():
+    wanted = np.arange(20.0) ** 2
+    few, many = wanted.copy(), wanted + np.sin(wanted)
+    few[[3, 11]] = [5, 900]
+    (*_, said) = judged([few, few], [wanted] * 2)
+    assert said.sentence == (
+        "No case is right, but most values are: 18 of 20 in the first one. So what is special about the others?"
+    )
+    assert judged([many, many], [wanted] * 2)[-1].name == "the form is right"
+    assert judged([few[:4], few[:4]], [wanted[:4]] * 2)[-1].name == "the form is right"  # too few to tell
+
+
+def test_of_a_single_yes_or_no_it_is_said_which_is_right():
+    (said, *_) = judged([np.array(True)] * 2, [np.array(False)] * 2)
+    assert said.sentence == "`y` should be False."
+    assert "true or false" not in names_of(
+        [np.array(True), np.array(False)], [np.array(False), np.array(True)]
+    )
+
+
+def test_of_many_outputs_the_shorter_list_is_told():
+    outputs = [f"y{number}" for number in range(6)]
+
+    def said_of(wrong):
+        right = [np.arange(4.0) ** 2] * 6
+        got = [
+            array + np.sin(array) + 1 if name in wrong else array
+            for name, array in zip(outputs, right, strict=True)
+        ]
+        found = judged([got] * 2, [right] * 2, names=tuple(outputs))
+        return [each.sentence for each in found if each.name == "only one output"]
+
+    assert said_of(outputs[:1]) == ["Only `y0` differs; everything else is right."]
+    assert said_of(outputs[:4]) == ["Only `y4` and `y5` are right; everything else differs."]
 
 
 @pytest.mark.parametrize("raised", [False, True])

@@ -137,3 +137,19 @@ def test_a_solution_may_define_a_dataclass_as_in_a_notebook(labs):
     scope = dict(labs["00_start_here"].reference)
     run_cell(text, "<solution>", scope)
     assert scope["Pair"](1).right == 0
+
+
+@pytest.mark.parametrize(
+    "kind, old, new, told",
+    [
+        ("sign or negation left out", "d = query.shape[-1]", "d = query.shape[1]", "axis"),
+        ("sign or negation left out", "p = p.gather(-1, ids)", "p = p.gather(1, ids)", "axis"),
+        ("sign or negation left out", "last = ids[-1]", "last = ids[1]", "slice"),
+        ("sign or negation left out", "y = f(-x[-1])", "y = f(x[-1])", "sign"),
+        ("sign or negation left out", "y = x.masked_fill(~mask, 0)", "y = x.masked_fill(mask, 0)", "sign"),
+        ("off by one", "y = x.sum(axis=0)", "y = x.sum(axis=1)", "axis"),
+        ("off by one", "for i in range(n):", "for i in range(n + 1):", "off by one"),
+    ],
+)
+def test_a_number_that_counts_from_the_end_is_no_sign(kind, old, new, told):
+    assert lessons._kind_of(Mutant(kind, old, new, new)) == told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from course_utils.checking.checks import difference, first_difference
 from course_utils.checking.exercise import Exercise, Inputs
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome
-from course_utils.checking.symptoms.pairs import as_array, by_last_name
+from course_utils.checking.symptoms.pairs import as_array, by_last_name, wrong_pairs
 from course_utils.checking.symptoms.symptom import Symptom
 
 
@@ -28,6 +28,9 @@ def about_cases(
         )
         if any(forms):
             return []
+        wrong, of = _wrong_values(exercise, outcomes, expected, failing)
+        if of >= _MANY and wrong <= _FEW * of:
+            return [Symptom("few values", f"No case is right, but most values are: {of - wrong} of {of} in the first one. So what is special about the others?")]  # fmt: skip
         return [Symptom("the form is right", "Every shape is right, but no case is, not even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
     if len(failing) > 1 and len(right) > 1 and (shared := _shared(expected, failing)):
         return [Symptom("cases that share something", shared)]
@@ -40,20 +43,62 @@ def about_cases(
     before = max((index for index in right if index < failing[0]), default=right[0])
     inputs = expected.inputs[failing[0]]
     _, run = first_difference(exercise, outcomes[failing[0]], expected.reference[failing[0]])
-    wrong = inputs[min(run, len(inputs) - 1)]
-    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {_unlike(expected.inputs[before][0], [expected.inputs[index] for index in right], wrong)}.")]  # fmt: skip
-
-
-def _unlike(before: Inputs, right: Sequence[Sequence[Inputs]], wrong: Inputs) -> str:
-    """What distinguishes the inputs of a run that is wrong from those of all cases that are right; or else from a run of the one before."""
-    here, *there = (
-        dict.fromkeys(feature for name, value in by_last_name(run) for feature in _features(name, value))
-        for run in (wrong, *(run for runs in right for run in runs))
+    unlike = _unlike(
+        expected.inputs[before][0],
+        [expected.inputs[index] for index in right],
+        inputs[min(run, len(inputs) - 1)],
+        [expected.inputs[index] for index in failing],
     )
-    if only := [feature for feature in here if not any(feature in each for each in there)]:
+    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {unlike}.")]  # fmt: skip
+
+
+def _wrong_values(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, failing: Sequence[int]
+) -> tuple[int, int]:
+    """Of the outputs that differ in the first failing case: how many values are wrong, and how many there are."""
+    pairs = [
+        pair
+        for found in wrong_pairs(exercise, outcomes, expected, failing[:1]).values()
+        for pair in found
+        if pair.wrong is not None
+    ]
+    return sum(int(pair.wrong.sum()) for pair in pairs), sum(pair.wrong.size for pair in pairs)
+
+
+def _unlike(
+    before: Inputs,
+    right: Sequence[Sequence[Inputs]],
+    wrong: Inputs,
+    all_wrong: Sequence[Sequence[Inputs]],
+) -> str:
+    """What distinguishes the inputs of a run that is wrong from those of all cases that are right; or else from a run of the one before. What most of the
+    other wrong cases do not share can hardly be the reason.
+    """
+
+    def seen(run: Inputs) -> dict[str, None]:
+        return dict.fromkeys(
+            feature for name, value in by_last_name(run) for feature in _features(name, value)
+        )
+
+    here, there = seen(wrong), [seen(run) for runs in right for run in runs]
+    others = [[seen(run) for run in runs] for runs in all_wrong]
+
+    def mostly(share: Iterable[bool]) -> bool:
+        return 2 * sum(share) > len(others)
+
+    if only := [
+        feature
+        for feature in here
+        if not any(feature in each for each in there)
+        and mostly(any(feature in run for run in runs) for runs in others)
+    ]:
         return f"only there, {min(only, key=_rank)}"
     if only := [
-        feature for feature in there[0] if feature not in here and all(feature in each for each in there)
+        feature
+        for feature in there[0]
+        if feature not in here
+        and all(feature in each for each in there)
+        and mostly(any(feature not in run for run in runs) for runs in others)
     ]:
         return f"not there, {min(only, key=_rank)}"
     flat = [dict(by_last_name(run)) for run in (wrong, before)]
@@ -86,6 +131,10 @@ def _shared(expected: Expected, failing: Sequence[int]) -> str:
     everything = set(range(len(expected.inputs)))
     found = [feature for feature, cases in features.items() if everything - cases == wanted]
     return f"Right exactly in the cases in which {min(found, key=_rank)}." if found else ""
+
+
+_MANY, _FEW = 8, 0.25
+"""Of so many values, at most such a share is said to be few."""
 
 
 def _rank(feature: str) -> tuple[bool, bool]:

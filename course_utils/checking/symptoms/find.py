@@ -91,14 +91,11 @@ def _values(
     symptoms = []
     scope = "Where a wrong result comes back: " if beside_problems else ""
     for symptom, names in found.items():
-        text = symptom.sentence.replace("{it}", " and ".join(f"`{each}`" for each in names))
+        text = symptom.sentence.replace("{it}", _listed(names))
         symptoms.append(replace(symptom, sentence=scope + (_plural(text) if len(names) > 1 else text)))
     right = [name for name in exercise.returns if name not in pairs]
     if several and right and len(pairs) and not beside_problems and len(symptoms) < MOST:
-        are = "is" if len(right) == 1 else "are"
-        symptoms.append(
-            Symptom("only one output", f"{_listed(right)} {are} right; only {_listed(list(pairs))} differ{'s' if len(pairs) == 1 else ''}.")
-        )  # fmt: skip
+        symptoms.append(Symptom("only one output", _right_and_wrong(right, list(pairs))))
     return symptoms
 
 
@@ -146,5 +143,19 @@ def _plural(text: str) -> str:
     )
 
 
+_LONG = 4
+"""More outputs than that are not listed twice: those that are right, or those that differ, whichever are fewer."""
+
+
+def _right_and_wrong(right: Sequence[str], wrong: Sequence[str]) -> str:
+    are, differ = "is" if len(right) == 1 else "are", "differs" if len(wrong) == 1 else "differ"
+    if len(right) + len(wrong) <= _LONG:
+        return f"{_listed(right)} {are} right; only {_listed(wrong)} {differ}."
+    if len(right) < len(wrong):
+        return f"Only {_listed(right)} {are} right; everything else differs."
+    return f"Only {_listed(wrong)} {differ}; everything else is right."
+
+
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(f"`{name}`" for name in names)
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last

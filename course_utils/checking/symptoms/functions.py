@@ -69,7 +69,7 @@ def one_offset(pair: Pair) -> Iterator[Found]:
     if not np.allclose(off, middle, rtol=1e-3, atol=1e-5 * max(1.0, np.abs(wanted).max())):
         return
     whole = abs(middle - round(middle)) < 1e-4
-    if wanted.size < 3 and not whole:
+    if (wanted.size < 3 and not whole) or number_in_words(abs(middle)) == "0":
         return
     yield (
         "offset",

@@ -127,6 +127,9 @@ def too_many_or_few(pair: Pair) -> Iterator[Found]:
     got, wanted = pair.got, pair.wanted
     if pair.wrong is None or got.dtype.kind != "b" or wanted.dtype.kind != "b":
         return
+    if wanted.size == 1:
+        yield ("true or false", f"{{it}} should be {bool(wanted.flat[0])}.")
+        return
     if not (wanted & ~got).any():
         yield (
             "too many True",
