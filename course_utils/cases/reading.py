@@ -245,6 +245,11 @@ class ScriptedReader:
         self.careless = False  # it was asked in training mode, or with gradients
         self.rows = 0
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the model of this check has no `{name}`. It can be called, and it has `train()`, `eval()` and `training`"
+        )
+
     def train(self, mode: bool = True) -> ScriptedReader:
         self.training = mode
         return self
@@ -332,7 +337,7 @@ def asked(
             last = (
                 starts.index(place_of(context, text[last_word], occurrence)[0]) + 1
             )  # a word has two pieces
-            reader.starts[ids[first - 1], ids[first]] = logit
+            reader.starts[ids[first - 1] if first else SEP, ids[first]] = logit
             reader.ends[ids[last - 1], ids[last]] = logit
 
         plant(says[0], says[1] - 1, strength, int(twice))
@@ -398,7 +403,7 @@ def readable_answer(found: Any, reader: ScriptedReader) -> dict[str, np.ndarray]
         "start": np.array(index(start, "start")),
         "end": np.array(index(end, "end")),
         "margin": np.array(float(margin)),
-        "in evaluation mode, without gradients": np.array(reader.rows > 0 and not reader.careless),
+        "called as in an evaluation": np.array(reader.rows > 0 and not reader.careless),
     }
 
 

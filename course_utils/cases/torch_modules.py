@@ -245,6 +245,11 @@ class DescentWithDecay:
         self.defaults = {"lr": lr}  # which groups that are already there do not read
         self.param_groups = [{"params": list(parameters), "lr": lr}]
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the optimizer of this check has no `{name}`. It has `param_groups`, `zero_grad()` and `step()`"
+        )
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         for group in self.param_groups:
             for parameter in group["params"]:

@@ -304,7 +304,7 @@ def _module_blocked_changed(rng: np.random.Generator) -> list[Inputs]:
 
 def _module_masked_before(rng: np.random.Generator) -> Inputs:
     inputs = _module(2, 5, 7, 12, 3)(rng)
-    return {**inputs, "mask_before": random_mask(rng, 2, 1, 7)}
+    return {**inputs, "mask of an earlier call": random_mask(rng, 2, 1, 7)}
 
 
 def _made(learner: Any, inputs: Mapping[str, Any]) -> tuple[nn.Module, dict[str, nn.Parameter]]:
@@ -324,7 +324,7 @@ def _made(learner: Any, inputs: Mapping[str, Any]) -> tuple[nn.Module, dict[str,
 
 
 def _call_module(learner: Any, inputs: Inputs) -> tuple:
-    """Constructs the module, sets its weights, and calls it; with ``mask_before``, after a call with that mask.
+    """Constructs the module, sets its weights, and calls it; with a mask of an earlier call, after a call with that mask.
 
     Raises:
         WrongModule: it has not the parameters that its docstring names, or it is random.
@@ -337,8 +337,8 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     forward = {name: _tensor(inputs[name], like) for name in ("query", "key", "value")}
     if "mask" in inputs:
         forward["mask"] = torch.from_numpy(inputs["mask"])
-    if "mask_before" in inputs:
-        run_module(module, {**forward, "mask": torch.from_numpy(inputs["mask_before"])})
+    if "mask of an earlier call" in inputs:
+        run_module(module, {**forward, "mask": torch.from_numpy(inputs["mask of an earlier call"])})
     found = run_module(module, forward)
     if differ(found, run_module(module, forward)):
         raise WrongModule(

@@ -309,7 +309,7 @@ def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         fill(layer, inputs["weights"], keras_translator.feed_forward)
         output, in_training = layer(x), _in_training(layer, x)
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
-    return {"output": output, "same_in_training": np.array(same)}
+    return {"output": output, "same in training": np.array(same)}
 
 
 def _in_training(layer: keras.Layer, x: tf.Tensor) -> tf.Tensor:
@@ -325,7 +325,7 @@ def _in_training(layer: keras.Layer, x: tf.Tensor) -> tf.Tensor:
 
 fully_connected = Exercise(
     name="FullyConnected",
-    returns=("output", "same_in_training"),
+    returns=("output", "same in training"),
     call=_call_fully_connected,
     seconds=SECONDS,
     cases=(
@@ -1160,7 +1160,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
-        **{name: getattr(model, name).numpy() for name in inputs["weights"]},
+        **{f"weight {name}": getattr(model, name).numpy() for name in inputs["weights"]},
     }
 
 
@@ -1180,7 +1180,7 @@ def _no_advice() -> Iterator[None]:
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "source_embedding", "target_embedding", "output_weight"),
+    returns=("losses", "weight source_embedding", "weight target_embedding", "weight output_weight"),
     call=_call_train_step,
     uses=("masked_loss",),
     seconds=SECONDS,
@@ -1286,13 +1286,13 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     width, pad_id = max([inputs["max_len"], *map(len, rows)]), inputs.get("pad_id", PAD)
     return {
         "ids": np.array([row + [pad_id] * (width - len(row)) for row in rows], dtype=np.int64),
-        "stopped": np.array(inputs["model"].asked_in_vain == 0),
+        "stopped in time": np.array(inputs["model"].asked_in_vain == 0),
     }
 
 
 greedy_decode = Exercise(
     name="greedy_decode",
-    returns=("ids", "stopped"),
+    returns=("ids", "stopped in time"),
     call=_call_greedy,
     seconds=SECONDS,
     cases=(
@@ -1377,7 +1377,7 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
 
 savable_transformer = Exercise(
     name="SavableTransformer",
-    returns=("logits", "logits_in_training"),
+    returns=("logits", "logits in training"),
     call=_call_saved,
     uses=("Transformer",),
     seconds=SECONDS,

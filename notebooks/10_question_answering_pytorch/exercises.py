@@ -105,6 +105,17 @@ def _mark_at_the_end(rng: np.random.Generator) -> Inputs:
     return {**inputs, "end": inputs["end"] + 1}
 
 
+def _letters(begins: int, ends: int, window: slice) -> Callable[[np.random.Generator], Inputs]:
+    """A text of 12 letters, each of which is a token; the answer goes from one to before another, and the window has those in ``window``."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        question = [None] * int(rng.integers(4, 60))
+        offsets = [(place, place + 1) for place in range(12)]
+        return {"offsets": [None, *question, None, *offsets[window], None], "start": begins, "end": ends}
+
+    return inputs
+
+
 def _call_token_span(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if not isinstance(found, (tuple, list)) or len(found) != 2:
@@ -146,6 +157,10 @@ answer_token_span = Exercise(
             together(_token_span(4, 5, slice(8, 9), cut=(0, 3)), _bare(_mark_at_the_end)),
         ),
         Case("it begins and ends within a token", _token_span(3, 5, cut=(1, 1))),
+        Case(
+            "every letter is a token: a window that holds just the answer; without its first letter; without its last",
+            together(*(_letters(4, 7, slice(*window)) for window in ((4, 7), (5, 9), (2, 6)))),
+        ),
         Case(
             "a window that cuts it off at the end, and one that holds it",
             together(_token_span(4, 7, slice(0, 11)), _token_span(4, 7, slice(0, 16))),
@@ -592,8 +607,8 @@ span_loss = Exercise(
             reaches=("start_logits", "end_logits"),
         ),
         Case(
-            "two of five windows have no answer; then a single window",
-            together(_loss(5, 12, no_answer=2), _loss(1, 10)),
+            "two of five windows have no answer; then a single window; then none of three has one",
+            together(_loss(5, 12, no_answer=2), _loss(1, 10), _loss(3, 9, no_answer=3)),
         ),
         Case("blocked by -inf; all others about -500", _loss(2, 12, blocked=-np.inf, shift=-500)),
         Case(
@@ -834,7 +849,8 @@ exact_match = Exercise(
         Case("a part is not enough", _pairs(("{X}", ["{X} {Y}"]), ("{Z} {X}", ["{X}"]))),
         Case("capital letters", _pairs(("{x} {Y}", ["{X} {y}"]), ("ÉCOLE", ["école"]))),
         Case(
-            "the article in front", _pairs(("the {X}", ["{X}"]), ("{X}", ["a {X}"]), ("The {X}", ["an {X}"]))
+            "the article in front",
+            _pairs(("the {X}", ["{X}"]), ("{X}", ["a {X}"]), ("The {X}", ["an {X}"]), ("the {X}", ["a {X}"])),
         ),
         Case(
             "an article in the middle",
@@ -842,6 +858,7 @@ exact_match = Exercise(
                 ("{X} in the {Y}", ["{X} in {Y}"]),
                 ("the {X} in the {Y}", ["{X} in {Y}"]),
                 ("{X} in the the {Y}", ["{X} in {Y}"]),
+                ("{X} in the {Y}", ["{X} in a {Y}"]),
                 ("the {X} the {Y} the {Z} the {W}", ["{X} {Y} {Z} {W}"]),
             ),
         ),
@@ -852,7 +869,11 @@ exact_match = Exercise(
         Case(
             "all 32 marks of ASCII, and no others",
             _pairs(
-                (f"{{X}}{string.punctuation}{{Y}}", ["{X}{Y}"]), ("“{X}”", ["{X}"]), ("{X}—{Y}", ["{X}{Y}"])
+                (f"{{X}}{string.punctuation}{{Y}}", ["{X}{Y}"]),
+                ("{X}_{Y}", ["{X}{Y}"]),
+                ("{X}$<{Y}", ["{X}{Y}"]),
+                ("“{X}”", ["{X}"]),
+                ("{X}—{Y}", ["{X}{Y}"]),
             ),
         ),
         Case("and leave no space", _pairs(("{X}-{Y}", ["{X} {Y}"]), ("{X}-{Y}", ["{X}{Y}"]))),
@@ -865,6 +886,8 @@ exact_match = Exercise(
                 ("{X}\r\n{Y}", ["{X} {Y}"]),
                 ("{X}\u00a0{Y}", ["{X} {Y}"]),
                 ("{X}\u2009{Y}", ["{X} {Y}"]),
+                ("the\n{X}", ["{X}"]),
+                ("{X} in\tthe {Y}", ["{X} in {Y}"]),
             ),
         ),
         Case(
@@ -873,13 +896,24 @@ exact_match = Exercise(
         ),
         Case(
             "several right answers, in two orders",
-            _reordered(("{X}", ["{Y}", "{X}"]), ("{X}", ["{Y}", "{Z}", "{W}"]), ("{X}", ["{X}", "{Y}"])),
+            _reordered(
+                ("{X}", ["{Y}", "{X}"]),
+                ("{X}", ["{Y}", "{Z}", "{W}"]),
+                ("{X}", ["{X}", "{Y}"]),
+                ("{X}", ["{X}", "the {X}"]),
+            ),
             order_of_answers_is_no_matter,
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("the", ["the {X}"]))),
         Case(
             "an answer of which nothing is left",
-            _pairs(("", ["the", "{X}"]), ("the", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"])),
+            _pairs(
+                ("", ["the", "{X}"]),
+                ("the", ["the", "{X}"]),
+                ("", ["", "{X}"]),
+                ("{X}", ["..."]),
+                ("", ["a"]),
+            ),
         ),
     ),
     bypasses=READY_SCORES,
@@ -929,7 +963,8 @@ f1 = Exercise(
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("a", ["a {X}"]))),
         Case(
-            "an answer of which nothing is left", _pairs(("", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"]))
+            "an answer of which nothing is left",
+            _pairs(("", ["the", "{X}"]), ("", ["", "{X}"]), ("{X}", ["..."]), ("", ["a"])),
         ),
     ),
     properties=(scores_are_shares,),
@@ -992,7 +1027,7 @@ def _steps(
             "batches": [reader_batch(rng, 3 + number, 9 + 2 * number) for number in range(len(rates))],
             "rates": list(rates),
             "max_norm": max_norm,
-            "and_afterwards": and_afterwards,
+            "mode afterwards counts": and_afterwards,
         }
 
     return inputs
@@ -1032,7 +1067,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     return {
         "losses": np.array([float(loss) for loss in losses]),
         "in training mode": np.array(bool(model.modes) and all(model.modes)),
-        "in training mode afterwards": np.array(model.training or not inputs["and_afterwards"]),
+        "in training mode afterwards": np.array(model.training or not inputs["mode afterwards counts"]),
         **{f"weight {name}": parameter.detach().numpy() for name, parameter in model.named_parameters()},
         "learning rates afterwards": np.array([group["lr"] for group in optimizer.param_groups]),
     }
@@ -1123,7 +1158,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is called in evaluation mode, and no gradients are kept."""
-    return outputs["in evaluation mode, without gradients"]
+    return outputs["called as in an evaluation"]
 
 
 def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
@@ -1136,7 +1171,7 @@ def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
 
 answer = Exercise(
     name="answer",
-    returns=("start", "end", "margin", "in evaluation mode, without gradients"),
+    returns=("start", "end", "margin", "called as in an evaluation"),
     call=_call_answer,
     uses=("make_features", "best_span"),
     cases=(
@@ -1146,8 +1181,13 @@ answer = Exercise(
             _asked(words=18, says=(13, 15), nothing={1: 6.0, 13: 6.0, 15: 3.0}),
         ),
         Case(
-            "an answer of as many tokens as allowed; one that would be longer; a single token",
-            together(_asked(words=7, says=(1, 5)), _asked(words=7, says=(1, 6)), _one_token),
+            "an answer of as many tokens as allowed; one that would be longer; a single token; the first two words",
+            together(
+                _asked(words=7, says=(1, 5)),
+                _asked(words=7, says=(1, 6)),
+                _one_token,
+                _asked(words=6, says=(0, 2)),
+            ),
         ),
         Case("a full stop that belongs to the answer", _with_the_full_stop),
     ),

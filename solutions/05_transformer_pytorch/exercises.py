@@ -120,7 +120,7 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             if not module.training and differ(found, run_module(module, same)):
                 raise TypeError(REMEMBERS)
         found = _in_single_precision(only(torch.Tensor, found))
-        return _extremes(found) if inputs.get("extremes") else found
+        return _extremes(found) if inputs.get("largest and smallest values") else found
 
     return call
 
@@ -221,7 +221,7 @@ def _half_dropped(
                 for part in made["weights"]:
                     if "w_output" in part or "linear2" in part:
                         made["weights"][part] *= 0
-        return {**made, "extremes": True}
+        return {**made, "largest and smallest values": True}
 
     return inputs
 
@@ -400,7 +400,7 @@ def _by_default(make: Callable[..., Callable]):
         made["x"] = np.tile(1e-3 * made["x"][:1, :1], (60, 8, 1))
         if "memory" in made:
             made["memory"] = np.tile(made["memory"][:1, :1], (60, 8, 1))
-        return {**made, "extremes": True}
+        return {**made, "largest and smallest values": True}
 
     return without_options(inputs)
 
@@ -517,9 +517,20 @@ def _encoder_inputs(
     return inputs
 
 
+def _two_heads(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """With another number of heads than in all other cases."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {**made, "config": {**made["config"], "num_heads": 2}}
+
+    return inputs
+
+
 def _single_sentence(rng: np.random.Generator) -> Inputs:
     """Of more words than the vocabulary has."""
-    return {**_encoder_inputs(words=6, layers=3)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
+    made = _two_heads(_encoder_inputs(words=6, layers=3))(rng)
+    return {**made, "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -553,14 +564,17 @@ encoder = Exercise(
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_inputs(dropout_rate=1.0)),
         Case(
-            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
-            _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "training mode, dropout_rate=1, pre-norm, then post-norm: the embeddings are dropped too",
+            together(
+                _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _encoder_inputs(dropout_rate=1.0, training=True),
+            ),
         ),
         Case(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
-        Case("a batch of one sentence, 3 layers", _single_sentence),
+        Case("a batch of one sentence, 3 layers, 2 heads", _single_sentence),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
@@ -753,10 +767,10 @@ decoder = Exercise(
             without_options(_decoder_inputs(source_len=4)),
         ),
         Case(
-            "the same with masks that hide nothing; then one sentence alone",
+            "the same with masks that hide nothing; then one sentence alone, with 2 heads",
             together(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
-                _alone(_decoder_inputs(masked=True)),
+                _two_heads(_alone(_decoder_inputs(masked=True))),
             ),
         ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
@@ -766,8 +780,11 @@ decoder = Exercise(
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_inputs(dropout_rate=1.0)),
         Case(
-            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
-            _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "training mode, dropout_rate=1, pre-norm, then post-norm: the embeddings are dropped too",
+            together(
+                _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _decoder_inputs(dropout_rate=1.0, training=True),
+            ),
         ),
         Case(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
@@ -891,6 +908,13 @@ def _other_source_before(rng: np.random.Generator) -> Inputs:
     return {**inputs, "asked_before": before}
 
 
+def _every_id(rng: np.random.Generator) -> Inputs:
+    """Source and target are of equal length, and ids that mark the beginning, the end and unknown words stand in the middle, too."""
+    made = _two_heads(_transformer_inputs(padded=True, source_len=TARGET_LEN))(rng)
+    made["source_ids"][0, 1:4] = made["target_ids"][0, 1:4] = (1, 2, 3)
+    return made
+
+
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
@@ -921,7 +945,7 @@ transformer = Exercise(
             "pre-norm, padded source and target, layernorm_eps=0.2",
             _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS),
         ),
-        Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
+        Case("source and target of equal length, with the ids 1, 2 and 3; 2 heads", _every_id),
         Case(
             "pre-norm, dropout_rate=1: in training every word gets the same logits; in evaluation nothing is dropped",
             together(
@@ -1125,7 +1149,7 @@ warmup_schedule = Exercise(
 
 
 def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
-    """A model that is called like the Transformer, small enough to follow by hand; notes the mode it ran in."""
+    """A model that is called like the Transformer, small enough to follow by hand; notes the mode that it and its part ran in."""
     import torch
 
     class TinyModel(torch.nn.Module):
@@ -1133,10 +1157,11 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
             super().__init__()
             for name, array in weights.items():
                 self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.part = torch.nn.Identity()
             self.modes: list[bool] = []
 
         def forward(self, source_ids: torch.Tensor, target_ids: torch.Tensor) -> tuple[torch.Tensor, None]:
-            self.modes.append(self.training)
+            self.modes.append(self.training and self.part.training)
             source = self.source_embedding[source_ids].mean(dim=1, keepdim=True)
             hidden = torch.tanh(self.target_embedding[target_ids] + source)
             return hidden @ self.output_weight, None

@@ -428,7 +428,8 @@ slip("masked_mean", "nan_on_the_way_back", "The gradients of a sentence without 
 # ---------------------------------------------------------------------------------- build_classifier
 
 slip("build_classifier", "probabilities_for_logits", "The outputs are probabilities, where they should be logits.",
-     "These are probabilities. The loss applies the softmax itself, and applying it twice is wrong.",
+     "These are probabilities, but the exercise asks for logits. A loss that expects logits applies the softmax "
+     "itself.",
      ("keras.layers.Dense(num_classes)(x)", 'keras.layers.Dense(num_classes, activation="softmax")(x)'))
 
 slip("build_classifier", "loss_of_probabilities", "The loss treats the logits as probabilities.",
@@ -540,7 +541,7 @@ slip("best_epoch", "small_improvements_ignored", "Only a loss that is lower by a
      "best, however small the difference.",
      ("loss < losses[best - 1]", "loss < losses[best - 1] - 1e-4"))
 
-slip("best_epoch", "begins_with_a_number", "The lowest loss so far begins with 100.",
+slip("best_epoch", "begins_with_a_number", "The lowest loss so far begins with a number that a loss may exceed.",
      "Some losses are in the thousands, so they are never lower than your first value. With which value is "
      "the loss of the first epoch always a new best?",
      ("loss < losses[best - 1]", "loss < min([100, *losses[: epoch - 1]])"))

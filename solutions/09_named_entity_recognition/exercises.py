@@ -928,10 +928,10 @@ def _epoch(
             "encoder": encoder,
             "classifier": classifier,
             "max_norm": max_norm,
-            "halved": halved,
+            "learning rate is halved": halved,
             "training": training,
-            "left_over": left_over,
-            "used_once": used_once,
+            "gradients left over": left_over,
+            "batches are an iterator": used_once,
             "frozen": frozen,
         }
 
@@ -961,13 +961,17 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
     of_the_encoder = list(model.encoder.parameters())
     groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
     optimizer = torch.optim.SGD(groups, lr=0.8, weight_decay=0.1)
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
+    scheduler = (
+        torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["learning rate is halved"] else None
+    )
     # the inputs' own memory, so that a change in it is seen
     batches = [tensors(batch) for batch in inputs["batches"]]
-    for parameter in model.parameters() if inputs["left_over"] else ():
-        parameter.grad = torch.full_like(parameter, inputs["left_over"])
+    for parameter in model.parameters() if inputs["gradients left over"] else ():
+        parameter.grad = torch.full_like(parameter, inputs["gradients left over"])
     more = [] if inputs["max_norm"] is None else [inputs["max_norm"]]
-    losses = learner(model, iter(batches) if inputs["used_once"] else batches, optimizer, scheduler, *more)
+    losses = learner(
+        model, iter(batches) if inputs["batches are an iterator"] else batches, optimizer, scheduler, *more
+    )
     if losses is None:
         return None
     if isinstance(losses, (list, tuple)):

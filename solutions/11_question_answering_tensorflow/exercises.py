@@ -20,7 +20,6 @@ from course_utils.cases.reading import (
     BATCH,
     IN_CONTEXT,
     LENGTH,
-    SEP,
     SPANS,
     WIDTH,
     WINDOW,
@@ -115,6 +114,16 @@ def _token_spans(
     return inputs
 
 
+def _letters(rng: np.random.Generator) -> Inputs:
+    """A text of 12 letters, each of which is a token: a window that holds just the answer, one without its first letter, one without its last."""
+    front, windows = int(rng.integers(4, 60)), [(4, 7), (5, 9), (2, 6)]
+    offsets = np.full((len(windows), front + 6, 2), -1, dtype=np.int32)
+    for row, (begin, end) in enumerate(windows):
+        letters = np.arange(begin, end)
+        offsets[row, front : front + end - begin] = np.stack([letters, letters + 1], axis=1)
+    return {"offsets": offsets, "starts": np.full(3, 4, np.int32), "ends": np.full(3, 7, np.int32)}
+
+
 def _pair_of_rows(found: Any, names: tuple[str, str], batch: int) -> dict[str, np.ndarray]:
     if not isinstance(found, (tuple, list)) or len(found) != 2 or any(part is None for part in found):
         raise TypeError(f"it returned {type(found).__name__}; expected ({', '.join(names)}).")
@@ -165,6 +174,10 @@ answer_token_spans = Exercise(
         Case(
             "a single window; then one with a single token of the context",
             together(_token_spans([(2, 4, 0, 17)]), _token_spans([(0, 1, 0, 1)], short_at_the_edges=True)),
+        ),
+        Case(
+            "every letter is a token: a window that holds just the answer; without its first letter; without its last",
+            _letters,
         ),
         Case(
             "windows that end with a token of the context; one stands behind its answer, one in front of it",
@@ -822,15 +835,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is called, and not in training mode."""
-    return outputs["in evaluation mode, without gradients"]
-
-
-def _at_the_beginning(rng: np.random.Generator) -> Inputs:
-    """The answer begins with the first word of the context, in front of which stands [SEP]."""
-    made = asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader)(rng)
-    model, (ids, _) = made["model"], made["tokenize"](made["context"])
-    model.starts[SEP, ids[0]] = model.starts.pop((ids[-1], ids[0]))
-    return made
+    return outputs["called as in an evaluation"]
 
 
 def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
@@ -848,7 +853,7 @@ def _one_token_too_long(rng: np.random.Generator) -> Inputs:
 
 answer = Exercise(
     name="answer",
-    returns=("start", "end", "margin", "in evaluation mode, without gradients"),
+    returns=("start", "end", "margin", "called as in an evaluation"),
     call=_call_answer,
     uses=("best_spans",),
     seconds=SECONDS,
@@ -857,7 +862,7 @@ answer = Exercise(
         Case(
             "an answer at the beginning of the context; then best pairs with two tokens too many, and with one",
             together(
-                _at_the_beginning,
+                asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader),
                 asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
                 _one_token_too_long,
             ),

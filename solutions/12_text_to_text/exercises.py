@@ -512,12 +512,13 @@ def _low_limit(rng: np.random.Generator) -> Inputs:
 
 
 def _call_mixture(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    tasks = list(inputs["sizes"])  # before the dict may be changed
     found = _form(call_function(learner, inputs), Mapping, "a dict: name of a task -> its share")
     if found is None:
         return {"shares": None}
-    if set(found) != set(inputs["sizes"]):
+    if set(found) != set(tasks):
         raise WrongForm(f"it has the keys {sorted(found)}; expected the names of the tasks.")
-    return {"shares": np.array([float(found[name]) for name in inputs["sizes"]])}
+    return {"shares": np.array([float(found[name]) for name in tasks])}
 
 
 def shares_add_up(inputs: Inputs, outputs: Outputs) -> bool:
@@ -614,6 +615,9 @@ def _written(kind: str) -> Maker:
                 "",
                 f"{rng.integers(1, 5)} .4",
                 f"{rng.integers(1, 5)}.2 of 5",
+                f"{rng.integers(1, 5)}.4\nyes",
+                f"yes\n{rng.integers(1, 5)}.2",
+                f"{rng.integers(1, 5)}\n.4",
                 f"{rng.integers(1, 5)},2",
                 f"{rng.integers(1, 5)}.4.",
                 f'"{rng.integers(1, 5)}.4"',
@@ -798,8 +802,8 @@ def _twice(*what: str) -> Maker:
 
 
 def _alike(rng: np.random.Generator) -> Inputs:
-    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others; and a text that is a
-    summary of the test, and the other way round.
+    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others; a text that is a
+    summary of the test, and the other way round; and texts that are part of another one.
     """
     held, free, other = _names(rng, 3)
     pairs = _pairs(rng, [f"{held}.{other}"] * 4 + [f"{free}.{other}"] * 6)
@@ -817,6 +821,7 @@ def _alike(rng: np.random.Generator) -> Inputs:
         test[1]._replace(module=f"{held.upper()}.{other}", text="Upper", summary="Upper."),
         test[2]._replace(module=f" {held}.{other}", text="Space", summary="Space."),
         training[0]._replace(name="copied", text=test[3].text),
+        training[1]._replace(name="part of one in the test", text=test[0].text[:-1], summary="Part."),
     ]
     texts, summaries = (
         ("A caf\u00e9 here.", "A cafe\u0301 here.", "A caf\u00e9  here."),
@@ -830,16 +835,19 @@ def _alike(rng: np.random.Generator) -> Inputs:
     ]
     every = [*test, *more]
     mixed = [every[place] for place in rng.permutation(len(every))]
-    last = test[0]._replace(name="capitals", text=test[0].text.upper())
-    return {"pairs": [*mixed, last], "held_out": {held}}
+    last = [
+        test[0]._replace(name="capitals", text=test[0].text.upper()),
+        test[1]._replace(name="part of another", text=test[1].text[:-1], summary="Part of it."),
+    ]
+    return {"pairs": [*mixed, *last], "held_out": {held}}
 
 
 def _call_select(learner: Callable, inputs: Inputs) -> Any:
     """Places in the list of all pairs, in rows of equal length."""
+    place_of = {pair: place for place, pair in enumerate(inputs["pairs"])}  # before the list may be changed
     found = call_function(learner, inputs)
     if not isinstance(found, tuple | list) or len(found) != 2 or any(part is None for part in found):
         return found
-    place_of = {pair: place for place, pair in enumerate(inputs["pairs"])}
     for part in found:
         for pair in _form(part, (list, tuple), "two lists of pairs"):
             if not isinstance(pair, tuple) or pair not in place_of:
@@ -917,6 +925,13 @@ def _too_short(rng: np.random.Generator) -> list[Inputs]:
     return [{"candidate": one, "reference": other, "n": 3} for one, other in texts]
 
 
+def _of_one_word(rng: np.random.Generator) -> list[Inputs]:
+    """Texts of a single word, which is a run if runs have one word."""
+    a, b = rng.permutation(list("abcdefgh"))[:2].tolist()
+    texts = (([a], [a]), ([a], [b, a]), ([b, a], [a]))
+    return [{"candidate": one, "reference": other, "n": 1} for one, other in texts]
+
+
 def _nothing_shared(rng: np.random.Generator) -> Inputs:
     """The same words, and no run of two in common."""
     a, b, c, d = rng.permutation(list("abcdefgh"))[:4].tolist()
@@ -955,11 +970,12 @@ rouge_n = Exercise(
         Case("runs of two words, in two pairs of texts", together(_two_texts(2), _two_texts(2))),
         Case("runs of three words, in two pairs of texts", together(_two_texts(3), _two_texts(3))),
         Case(
-            "no run in common; nearly equal words; texts shorter than a run, or as long; runs of four words",
+            "no run in common; nearly equal words; texts shorter than a run, or as long; of one word; runs of four words",
             lambda rng: [
                 _nothing_shared(rng),
                 _nearly_equal(rng),
                 *_too_short(rng),
+                *_of_one_word(rng),
                 _two_texts(4)(rng),
             ],
         ),

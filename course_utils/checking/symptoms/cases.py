@@ -44,12 +44,14 @@ def about_cases(
     inputs = expected.inputs[failing[0]]
     _, run = first_difference(exercise, outcomes[failing[0]], expected.reference[failing[0]])
     unlike = _unlike(
-        expected.inputs[before][0],
-        [expected.inputs[index] for index in right],
         inputs[min(run, len(inputs) - 1)],
+        [expected.inputs[index] for index in right],
         [expected.inputs[index] for index in failing],
     )
-    return [Symptom("two to compare", f"{titles_of(exercise, [before])} is right, and the first case below is not: {unlike}.")]  # fmt: skip
+    title = titles_of(exercise, [before])
+    if unlike:
+        return [Symptom("two to compare", f"{title} is right, and the first case below is not: {unlike}.")]
+    return [Symptom("some cases", f"Right in {len(right)} of {len(everything)} cases, such as {title}.")]
 
 
 def _wrong_values(
@@ -66,21 +68,20 @@ def _wrong_values(
 
 
 def _unlike(
-    before: Inputs,
-    right: Sequence[Sequence[Inputs]],
-    wrong: Inputs,
-    all_wrong: Sequence[Sequence[Inputs]],
+    wrong: Inputs, all_right: Sequence[Sequence[Inputs]], all_wrong: Sequence[Sequence[Inputs]]
 ) -> str:
-    """What distinguishes the inputs of a run that is wrong from those of all cases that are right; or else from a run of the one before. What most of the
-    other wrong cases do not share can hardly be the reason.
+    """What distinguishes the inputs of a run that is wrong from those of all cases that are right; empty if nothing does. What most of the other wrong
+    cases do not share can hardly be the reason, so it is not said.
     """
 
     def seen(run: Inputs) -> dict[str, None]:
         return dict.fromkeys(
-            feature for name, value in by_last_name(run) for feature in _features(name, value)
+            feature
+            for name, value in by_last_name(run)
+            for feature in (*_features(name, value), *_sizes(name, value))
         )
 
-    here, there = seen(wrong), [seen(run) for runs in right for run in runs]
+    here, there = seen(wrong), [seen(run) for runs in all_right for run in runs]
     others = [[seen(run) for run in runs] for runs in all_wrong]
 
     def mostly(share: Iterable[bool]) -> bool:
@@ -100,19 +101,8 @@ def _unlike(
         and all(feature in each for each in there)
         and mostly(any(feature not in run for run in runs) for runs in others)
     ]:
-        return f"not there, {min(only, key=_rank)}"
-    flat = [dict(by_last_name(run)) for run in (wrong, before)]
-    for name, value in flat[0].items():
-        sizes = [np.shape(array) for each in flat if (array := as_array(each.get(name))) is not None]
-        if len(sizes) == 2 and sizes[0] != sizes[1]:
-            return f"there, `{name}` has shape {sizes[0]} instead of {sizes[1]}"
-        if (
-            isinstance(value, bool | int | float | str)
-            and value != flat[1].get(name)
-            and len(str(value)) < 20
-        ):
-            return f"there, `{name}` is {value!r} instead of {flat[1].get(name)!r}"
-    return "their inputs are of the same form, so look at the values"
+        return f"in all cases that are right, {min(only, key=_rank)}, and there it is not so"
+    return ""
 
 
 def _shared(expected: Expected, failing: Sequence[int]) -> str:
@@ -137,8 +127,8 @@ _MANY, _FEW = 8, 0.25
 """Of so many values, at most such a share is said to be few."""
 
 
-def _rank(feature: str) -> tuple[bool, bool]:
-    return "axes" in feature, "mask" not in feature
+def _rank(feature: str) -> tuple[bool, bool, bool]:
+    return "has shape" in feature, "axes" in feature, "mask" not in feature
 
 
 _LARGE = 100
@@ -168,6 +158,14 @@ def _features(name: str, value: Any) -> Iterator[str]:
         yield f"`{name}` is given"
         if not len(value):
             yield f"`{name}` is empty"
+
+
+def _sizes(name: str, value: Any) -> Iterator[str]:
+    """What an input is exactly, in words: less telling than its features."""
+    if (array := as_array(value)) is not None:
+        yield f"`{name}` has shape {array.shape}"
+    elif isinstance(value, bool | int | float | str) and len(str(value)) < 20:
+        yield f"`{name}` is {value!r}"
 
 
 def share_of(exercise: Exercise, cases: Sequence[int]) -> str:

@@ -35,6 +35,8 @@ def one_factor(pair: Pair) -> Iterator[Found]:
 
 def plain_factor(pair: Pair) -> Iterator[Found]:
     """Of a single number: only what cannot be chance."""
+    if pair.wanted.dtype.kind != "f" and evidence([pair]) < 3:  # one place is twice another by chance
+        return
     factor = factor_in(pair)
     plain = (2, 3, 4, 10, 100, 0.5, 0.1, 0.01)
     if factor is None or not any(math.isclose(factor, each, rel_tol=1e-4) for each in plain):
