@@ -231,10 +231,12 @@ class ScriptedReader:
         leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
         plain: if it is not None, all that is not planted is 0, and both logits of [CLS] are this number.
         shares: its logits are to be logarithms of shares, so that they depend on where an answer is allowed.
+        masks: its logits are -1e9 wherever no answer is allowed; else it is up to who asks.
     """
 
     plain: float | None = None
     shares = False
+    masks = True
 
     def __init__(self) -> None:
         self.starts: dict[tuple[int, int], float] = {}
@@ -273,7 +275,7 @@ class ScriptedReader:
             found[:, row, 0] = (
                 0.5 + nothing / 2 + np.array([leaning, -leaning]) if self.plain is None else self.plain
             )
-        if allowed is not None:
+        if allowed is not None and self.masks:
             found = np.where(np.asarray(allowed, dtype=bool), found, -1e9)
         return f32(found)
 
@@ -421,10 +423,11 @@ _ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called wi
     },
     "white space in front of the context": {"words": 6, "says": (1, 3), "space": " \n  "},
     "the answer's words stand there twice": {"words": 7, "says": (4, 6), "twice": True},
+    # One window, not the one with the answer, has by far the lowest no-answer score: which of the scores is taken then shows at every seed.
     "a context of several windows, the answer in the last": {
         "words": 21,
         "says": (18, 20),
-        "nothing": {19: 3.0},
+        "nothing": {1: 6.0, 13: 9.0, 19: 3.0},
     },
     "the answer in the first window, something like it in the last": {  # which is short, and has the best margin of its own
         "words": 18,
@@ -433,7 +436,11 @@ _ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called wi
         "nothing": {1: 6.0, 8: 3.0, 13: 9.0},
     },
     "no answer: [CLS] has the best score": {"words": 6, "says": (2, 4), "nothing": {4: 15.0}},
-    "no answer in the first window, one in the last": {"words": 21, "says": (18, 20), "nothing": {1: 15.0}},
+    "no answer in the first window, one in the last": {
+        "words": 21,
+        "says": (18, 20),
+        "nothing": {1: 15.0, 8: 6.0, 19: 3.0},
+    },
     "a threshold of 9, a margin below": {"words": 6, "says": (2, 4), "threshold": 9.0},
     "a threshold of -9, a margin above": {
         "words": 6,
@@ -444,10 +451,8 @@ _ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called wi
 }
 
 
-def answer_cases(
-    new_reader: Callable[[], ScriptedReader], others: Mapping[str, Mapping[str, Any]] | None = None
-) -> tuple[Case, ...]:
-    """What ``answer`` is tried on in both frameworks. ``others`` take the place of those with the same titles."""
+def answer_cases(new_reader: Callable[[], ScriptedReader]) -> tuple[Case, ...]:
+    """What ``answer`` is tried on in both frameworks."""
 
     def no_answer_scores_apart(rng: np.random.Generator) -> Inputs:
         """The lowest sum at [CLS] is in the third of four windows, the lowest start logit there in the first."""
@@ -468,6 +473,12 @@ def answer_cases(
         asked_ids, ids = (made["tokenize"](made[text])[0] for text in ("question", "context"))
         for pair in ((asked_ids[1], asked_ids[2]), (ids[-1], SEP)):
             reader.starts[pair] = reader.ends[pair] = 7.0
+        return made
+
+    def unmasked_temptations(rng: np.random.Generator) -> Inputs:
+        """The same of a reader that leaves it to who asks where an answer may stand."""
+        made = temptations_elsewhere(rng)
+        made["model"].shares = made["model"].masks = False
         return made
 
     def white_space_counts(rng: np.random.Generator) -> Inputs:
@@ -496,11 +507,13 @@ def answer_cases(
 
         return inputs
 
-    settings = _ANSWERS | dict(others or {})
     return (
-        *(Case(title, asked(**each, new_reader=new_reader)) for title, each in settings.items()),
+        *(Case(title, asked(**each, new_reader=new_reader)) for title, each in _ANSWERS.items()),
         Case("four windows, the lowest no-answer score not where the answer is", no_answer_scores_apart),
-        Case("the question and [SEP] look better than the context", temptations_elsewhere),
+        Case(
+            "the question and [SEP] look better than the context; then to a model that does not mask its logits",
+            together(temptations_elsewhere, unmasked_temptations),
+        ),
         Case("every character is a token, white space too", white_space_counts),
         Case(
             "a margin that is equal to the threshold, and one just above it",

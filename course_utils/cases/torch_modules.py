@@ -158,9 +158,9 @@ def run_module(module: nn.Module, given: Mapping[str, Any]) -> Any:
     """A module's output, by keyword, or in order if parameters were renamed.
 
     Raises:
-        TypeError: afterwards it, or a part of it, is in another mode than before.
+        TypeError: afterwards it, or a part of it, is in another mode than before, or is another part.
     """
-    modes = {name: part.training for name, part in module.named_modules()}
+    before = {name: (part, part.training) for name, part in module.named_modules()}
     try:
         inspect.signature(module.forward).bind(**given)
     except TypeError:  # renamed parameters; the forward of an nn.Sequential
@@ -168,7 +168,13 @@ def run_module(module: nn.Module, given: Mapping[str, Any]) -> Any:
     else:
         found = module(**given)
     for name, part in module.named_modules():
-        if part.training != modes.get(name, part.training):
+        was, mode_was = before.get(name, (part, part.training))
+        if part is not was:
+            raise TypeError(
+                f"`{name}` is another layer after the call than before it, with new weights. Make it once, in `__init__`: what is made "
+                "anew in every call never learns anything."
+            )
+        if part.training != mode_was:
             mode = "training" if part.training else "evaluation"
             raise TypeError(
                 f"after the call {f'`{name}`' if name else 'the module'} is in {mode} mode, and before it was not: only the "

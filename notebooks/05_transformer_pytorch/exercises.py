@@ -120,7 +120,7 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             if not module.training and differ(found, run_module(module, same)):
                 raise TypeError(REMEMBERS)
         found = _in_single_precision(only(torch.Tensor, found))
-        return _extremes(found) if inputs.get("extremes") else found
+        return _extremes(found) if inputs.get("largest and smallest values") else found
 
     return call
 
@@ -221,7 +221,7 @@ def _half_dropped(
                 for part in made["weights"]:
                     if "w_output" in part or "linear2" in part:
                         made["weights"][part] *= 0
-        return {**made, "extremes": True}
+        return {**made, "largest and smallest values": True}
 
     return inputs
 
@@ -308,7 +308,7 @@ layer_norm = Exercise(
                 _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=3e-5), _layer_norm(2, 3, 7, scale=1e-3, shift=0)
             ),
         ),
-        Case("a sentence of rows of equal numbers: their variance is 0", _constant_rows),
+        Case("three sentences, in one of which all numbers are equal: its variance is 0", _constant_rows),
         Case("all other words changed", _others_changed, every_word_by_itself),
         Case("gradients reach x, gamma and beta", _layer_norm(3, 4, 7), reaches=("x", "gamma", "beta")),
     ),
@@ -345,12 +345,12 @@ def _call_feed_forward(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     call = _call_module("x")
     output, in_training = call(learner, inputs), call(learner, {**inputs, "training": True})
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
-    return {"output": output, "same_in_training": np.array(same)}
+    return {"output": output, "same in training": np.array(same)}
 
 
 feed_forward = Exercise(
     name="FeedForward",
-    returns=("output", "same_in_training"),
+    returns=("output", "same in training"),
     call=_call_feed_forward,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
@@ -400,7 +400,7 @@ def _by_default(make: Callable[..., Callable]):
         made["x"] = np.tile(1e-3 * made["x"][:1, :1], (60, 8, 1))
         if "memory" in made:
             made["memory"] = np.tile(made["memory"][:1, :1], (60, 8, 1))
-        return {**made, "extremes": True}
+        return {**made, "largest and smallest values": True}
 
     return without_options(inputs)
 
@@ -517,9 +517,20 @@ def _encoder_inputs(
     return inputs
 
 
+def _two_heads(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """With another number of heads than in all other cases."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {**made, "config": {**made["config"], "num_heads": 2}}
+
+    return inputs
+
+
 def _single_sentence(rng: np.random.Generator) -> Inputs:
     """Of more words than the vocabulary has."""
-    return {**_encoder_inputs(words=6, layers=3)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
+    made = _two_heads(_encoder_inputs(words=6, layers=3))(rng)
+    return {**made, "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -553,14 +564,17 @@ encoder = Exercise(
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_inputs(dropout_rate=1.0)),
         Case(
-            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
-            _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "training mode, dropout_rate=1, pre-norm, then post-norm: the embeddings are dropped too",
+            together(
+                _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _encoder_inputs(dropout_rate=1.0, training=True),
+            ),
         ),
         Case(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
-        Case("a batch of one sentence, 3 layers", _single_sentence),
+        Case("a batch of one sentence, 3 layers, 2 heads", _single_sentence),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
@@ -753,10 +767,10 @@ decoder = Exercise(
             without_options(_decoder_inputs(source_len=4)),
         ),
         Case(
-            "the same with masks that hide nothing; then one sentence alone",
+            "the same with masks that hide nothing; then one sentence alone, with 2 heads",
             together(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
-                _alone(_decoder_inputs(masked=True)),
+                _two_heads(_alone(_decoder_inputs(masked=True))),
             ),
         ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
@@ -766,8 +780,11 @@ decoder = Exercise(
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_inputs(dropout_rate=1.0)),
         Case(
-            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
-            _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "training mode, dropout_rate=1, pre-norm, then post-norm: the embeddings are dropped too",
+            together(
+                _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _decoder_inputs(dropout_rate=1.0, training=True),
+            ),
         ),
         Case(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
@@ -891,6 +908,13 @@ def _other_source_before(rng: np.random.Generator) -> Inputs:
     return {**inputs, "asked_before": before}
 
 
+def _every_id(rng: np.random.Generator) -> Inputs:
+    """Source and target are of equal length, and ids that mark the beginning, the end and unknown words stand in the middle, too."""
+    made = _two_heads(_transformer_inputs(padded=True, source_len=TARGET_LEN))(rng)
+    made["source_ids"][0, 1:4] = made["target_ids"][0, 1:4] = (1, 2, 3)
+    return made
+
+
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
@@ -921,7 +945,7 @@ transformer = Exercise(
             "pre-norm, padded source and target, layernorm_eps=0.2",
             _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS),
         ),
-        Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
+        Case("source and target of equal length, with the ids 1, 2 and 3; 2 heads", _every_id),
         Case(
             "pre-norm, dropout_rate=1: in training every word gets the same logits; in evaluation nothing is dropped",
             together(
@@ -1125,7 +1149,7 @@ warmup_schedule = Exercise(
 
 
 def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
-    """A model that is called like the Transformer, small enough to follow by hand; notes the mode it ran in."""
+    """A model that is called like the Transformer, small enough to follow by hand; notes the mode that it and its part ran in."""
     import torch
 
     class TinyModel(torch.nn.Module):
@@ -1133,10 +1157,11 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
             super().__init__()
             for name, array in weights.items():
                 self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.part = torch.nn.Identity()
             self.modes: list[bool] = []
 
         def forward(self, source_ids: torch.Tensor, target_ids: torch.Tensor) -> tuple[torch.Tensor, None]:
-            self.modes.append(self.training)
+            self.modes.append(self.training and self.part.training)
             source = self.source_embedding[source_ids].mean(dim=1, keepdim=True)
             hidden = torch.tanh(self.target_embedding[target_ids] + source)
             return hidden @ self.output_weight, None
@@ -1188,10 +1213,10 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(loss) for loss in losses]),
-        "in_training": np.array(bool(model.modes) and all(model.modes)),
-        "in_training_afterwards": np.array(model.training),
-        "rates": np.array([group["lr"] for group in optimizer.param_groups]),
-        **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
+        "in training mode": np.array(bool(model.modes) and all(model.modes)),
+        "in training mode afterwards": np.array(model.training),
+        "learning rates": np.array([group["lr"] for group in optimizer.param_groups]),
+        **{f"weight {name}": parameter.detach().numpy() for name, parameter in model.named_parameters()},
     }
 
 
@@ -1199,12 +1224,12 @@ train_step = Exercise(
     name="train_step",
     returns=(
         "losses",
-        "in_training",
-        "in_training_afterwards",
-        "rates",
-        "source_embedding",
-        "target_embedding",
-        "output_weight",
+        "in training mode",
+        "in training mode afterwards",
+        "learning rates",
+        "weight source_embedding",
+        "weight target_embedding",
+        "weight output_weight",
     ),
     call=_call_train_step,
     uses=("shift_right", "label_smoothed_loss"),
@@ -1357,13 +1382,13 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         raise TypeError("it returned None instead of the ids.")
     return {
         "ids": _normalised(ids, inputs["max_len"], inputs.get("pad_id", PAD)),
-        "stopped": np.array(inputs["model"].asked_in_vain == 0),
+        "stopped in time": np.array(inputs["model"].asked_in_vain == 0),
     }
 
 
 greedy_decode = Exercise(
     name="greedy_decode",
-    returns=("ids", "stopped"),
+    returns=("ids", "stopped in time"),
     call=_call_greedy,
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),

@@ -398,7 +398,7 @@ def _embedding(
         weights = {"token_embeddings": f32(normal(rng, 19, width))}
         if use_positions is not False:
             weights["position_embeddings"] = f32(normal(rng, max_len, width))
-        return {"config": config, "weights": weights, "ids": _ids(rng, batch, 19), "symbolic": symbolic}
+        return {"config": config, "weights": weights, "ids": _ids(rng, batch, 19), "in a graph": symbolic}
 
     return inputs
 
@@ -474,13 +474,13 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
     ids = tensors(inputs)["ids"]
     symbol = (
-        keras.Input((None,), dtype="int32") if inputs["symbolic"] else None
+        keras.Input((None,), dtype="int32") if inputs["in a graph"] else None
     )  # of a length that is not known yet
     found = {}
     with plain_errors():
         layers = _layer_and_copy(learner, inputs, ids if symbol is None else symbol)
         for name, each, which in zip(
-            ("output", "rebuilt"),
+            ("output", "output of its copy"),
             layers,
             ("the layer", "the layer that is made from get_config"),
             strict=True,
@@ -535,7 +535,7 @@ def _reversed(rng: np.random.Generator) -> list[Inputs]:
 
 positional_embedding = Exercise(
     name="PositionalEmbedding",
-    returns=("output", "mask", "rebuilt"),
+    returns=("output", "mask", "output of its copy"),
     call=_call_embedding,
     seconds=SECONDS,
     cases=(
@@ -599,19 +599,19 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     given, found = tensors(inputs), {}
     with plain_errors():
         layers = _layer_and_copy(learner, inputs, given["inputs"], mask=given["mask"])
-        if "in_a_model" in inputs:  # whose sizes are not known when it is made
+        if "in a Keras model" in inputs:  # whose sizes are not known when it is made
             shapes = keras.Input((None, WIDTH)), keras.Input((None,), dtype="bool")
             layers = layers[0], keras.Model(shapes, layers[0](shapes[0], mask=shapes[1]))
             fill(layers[0], inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(layers[1]([given["inputs"], given["mask"]]))
-            return dict.fromkeys(("output", "rebuilt"), at_words(output, inputs["mask"]))
+            return dict.fromkeys(("output", "output of its copy"), at_words(output, inputs["mask"]))
         if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
         if inputs["mask"] is not None:
             handed_on = layers[0].compute_mask(given["inputs"], given["mask"])
             if not np.array_equal(handed_on, inputs["mask"]):
                 raise TypeError("`compute_mask` returns something other than the mask that came in.")
-        for name, each in zip(("output", "rebuilt"), layers, strict=True):
+        for name, each in zip(("output", "output of its copy"), layers, strict=True):
             fill(each, inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(each(given["inputs"], mask=given["mask"], training=inputs["training"]))
             found[name] = output if inputs["mask"] is None else at_words(output, inputs["mask"])
@@ -644,7 +644,7 @@ def _one_encoded(rng: np.random.Generator) -> Inputs:
 
 
 def _in_a_model(rng: np.random.Generator) -> Inputs:
-    return {**_encoder(3, masked=True)(rng), "in_a_model": True}
+    return {**_encoder(3, masked=True)(rng), "in a Keras model": True}
 
 
 def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
@@ -654,7 +654,7 @@ def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
 
 transformer_encoder = Exercise(
     name="TransformerEncoder",
-    returns=("output", "rebuilt"),
+    returns=("output", "output of its copy"),
     call=_call_encoder,
     seconds=SECONDS,
     cases=(
@@ -724,7 +724,7 @@ def _a_real_zero(rng: np.random.Generator) -> Inputs:
 
 
 def _mean_in_a_model(rng: np.random.Generator) -> Inputs:
-    return {**_states(4, 5)(rng), "in_a_model": True}
+    return {**_states(4, 5)(rng), "in a Keras model": True}
 
 
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
@@ -747,9 +747,9 @@ def padding_changes_no_mean(runs: list[Run]) -> np.ndarray:
 def _call_mean(learner: Callable, inputs: Inputs) -> Any:
     import keras
 
-    given = {name: value for name, value in inputs.items() if name != "in_a_model"}
+    given = {name: value for name, value in inputs.items() if name != "in a Keras model"}
     with plain_errors():
-        if "in_a_model" in inputs:  # whose sizes are not known when it is made, as in the lab's
+        if "in a Keras model" in inputs:  # whose sizes are not known when it is made, as in the lab's
 
             class Mean(keras.layers.Layer):
                 def call(self, states: Any, mask: Any) -> Any:
@@ -911,11 +911,15 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
 
     given = tensors(inputs)
     with plain_errors(), built_as_it_goes():
-        if inputs.get("usual_sizes"):
+        if inputs.get("default sizes"):
             _usual_sizes(learner, given)
         model, _ = _filled(learner, given)
         logits = model(given["ids"], training=inputs["training"])
-        if inputs.get("extremes"):
+        if not inputs["training"] and not np.allclose(model(given["ids"]), logits, atol=1e-4):
+            raise TypeError(
+                "model(ids), called without `training`, gives other logits than in an evaluation: some layer always takes part as in training."
+            )
+        if inputs.get("largest and smallest values"):
             logits = np.stack([np.max(logits, axis=0), np.min(logits, axis=0)])
         loss = model.compute_loss(y=given["labels"][: len(logits)], y_pred=logits)
         model.run_eagerly = True  # a graph for one batch takes longer
@@ -947,7 +951,7 @@ def _each_feature_by_itself(rng: np.random.Generator) -> Inputs:
         **inputs,
         "ids": np.repeat(ids, 64, axis=0),
         "labels": np.repeat(inputs["labels"], 32),
-        "extremes": True,
+        "largest and smallest values": True,
     }
 
 
@@ -980,7 +984,7 @@ build_classifier = Exercise(
         ),
         Case(
             "2 classes, in training with dropout_rate=1: only the last bias is left; the widths are the usual ones",
-            lambda rng: {**_classifier(2, 2, training=True)(rng), "usual_sizes": True},
+            lambda rng: {**_classifier(2, 2, training=True)(rng), "default sizes": True},
         ),
         Case(
             "in training with the usual dropout_rate: each feature of the mean is dropped or doubled",

@@ -922,8 +922,8 @@ slip("train_step", "learning_rate_ignored",
      ('        group["lr"] = learning_rate', "        pass"))
 
 slip("train_step", "rate_put_back", "After the step the optimizer has its old learning rate.",
-     "The step is right. But afterwards the optimizer should still have the rate of this step. Set it, and "
-     "do not change it back.",
+     "The step is right. But afterwards the optimizer that was given should have the rate of this step. Set it in its "
+     "`param_groups`, do not change it back, and do not make an optimizer of your own.",
      ('    for group in optimizer.param_groups:\n'
       '        group["lr"] = learning_rate\n',
       '    rates = [group["lr"] for group in optimizer.param_groups]\n'

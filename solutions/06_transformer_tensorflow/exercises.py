@@ -776,6 +776,8 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
 
 def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs(padded=True, norm_first=True)(rng)
+    for name in ("source_ids", "target_ids"):  # whatever they mark elsewhere, here they are words
+        inputs[name][0, 1:4] = (1, 2, 3)
     more = np.pad(inputs["source_ids"], ((0, 0), (0, 2)), constant_values=PAD)
     return [inputs, {**inputs, "source_ids": more}]
 
@@ -808,7 +810,7 @@ transformer = Exercise(
             ),
         ),
         Case(
-            "pre-norm, padded, and once more with two more columns of padding in the source",
+            "pre-norm, padded, with the ids 1, 2 and 3, and once more with two more columns of padding in the source",
             _source_padded,
             source_padding_changes_nothing,
         ),

@@ -419,6 +419,10 @@ def _call_from_torch(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         found = learner(inputs["state"])
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected a list of two arrays, [kernel, bias].")
+    if lists := [
+        name for name, part in zip(("kernel", "bias"), found, strict=True) if isinstance(part, list)
+    ]:
+        raise TypeError(f"the {lists[0]} is a list; `set_weights` takes arrays.")
     kernel, bias = (np.asarray(part) for part in found)
     width = inputs["hidden"].shape[-1]
     for name, array, shape in (("kernel", kernel, (width, 2)), ("bias", bias, (2,))):
@@ -572,6 +576,17 @@ def _different_contexts(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _far_from_the_best(rng: np.random.Generator) -> Inputs:
+    """The 25 best starts all stand behind the 25 best ends. The best answer has 12 tokens."""
+    starts, ends = f32(rng.uniform(-0.3, 0.3, (2, 1, 100)))
+    starts[0, 60:85] += 9
+    ends[0, 10:35] += 9
+    starts[0, 40] += 6
+    ends[0, 51] += 6
+    inside = np.ones((1, 100), dtype=bool)
+    return {"start_logits": starts, "end_logits": ends, "in_context": inside, "max_answer_length": 16}
+
+
 def _billions_below_0(rng: np.random.Generator) -> Inputs:
     """In the second window the context is a single token, and no other one has lower logits."""
     made = _span_batch("the best start stands behind the best end", "a single token")(rng)
@@ -673,7 +688,10 @@ best_spans = Exercise(
                 "the first token of the context; [SEP] looks better",
             ),
         ),
-        Case("another context in each window, and answers of any length", _different_contexts),
+        Case(
+            "another context in each window, and answers of any length; then 25 best starts, all behind the 25 best ends",
+            together(_different_contexts, _far_from_the_best),
+        ),
         Case(
             "all logits are below -30,000; then billions below 0, and the only possible span has the lowest score",
             together(
@@ -801,14 +819,8 @@ train_step = Exercise(
 
 
 class ScriptedKerasReader(ScriptedReader):
-    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two
-    logits differ."""
-
-    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
-        found = super().logits(ids, allowed)
-        if self.plain is None:
-            found[:, :, 0] += np.float32([[0.5], [-0.5]])
-        return found - np.logaddexp.reduce(found, axis=-1, keepdims=True) if self.shares else found
+    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two logits differ, and depend on
+    all tokens of the window."""
 
     def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
         import tensorflow as tf
@@ -821,9 +833,14 @@ class ScriptedKerasReader(ScriptedReader):
                 raise TypeError(f"`{name}` must have the shape (windows, seq_len).")
             if name.endswith("_ids") and np.asarray(inputs[name]).dtype.kind not in "iu":
                 raise TypeError(f"`{name}` must be whole numbers.")
-        ids = np.asarray(inputs["input_ids"])
+        ids, seen, kinds = (np.asarray(inputs[name]).astype(np.int64) for name in ROWS[:3])
         self.rows += len(ids)
         found = self.logits(ids, np.asarray(inputs["allowed"]))
+        if self.plain is None:
+            known = ((1 + ids) * seen * (1 + 2 * kinds)).sum(axis=1)
+            found[:, :, 0] += f32(np.stack([0.5 + 0.6 * np.sin(known), 0.8 * np.cos(3 * known) - 0.5]))
+        if self.shares:
+            found -= np.logaddexp.reduce(found, axis=-1, keepdims=True)
         return tf.constant(found[0]), tf.constant(found[1])
 
 

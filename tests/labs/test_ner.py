@@ -452,7 +452,7 @@ def test_a_text_s_logits_do_not_depend_on_the_length_of_its_neighbour(reference)
         ),
         ("clean_entities", lambda text, entities: [(0, 1, "B-Name")], "'B-Name' is no label here"),
         ("align_labels", lambda offsets, word_ids, entities, label_ids: [0], "returned 1 labels for"),
-        ("encode_batch", lambda rows, pad_id: {"input_ids": [[1]]}, "`input_ids` is of list"),
+        ("encode_batch", lambda rows, pad_id: {"input_ids": [[1]]}, "`input_ids` is a list"),
         (
             "TokenClassifier",
             lambda encoder, num_labels, dropout_rate: 3,

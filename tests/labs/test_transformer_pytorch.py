@@ -755,11 +755,9 @@ def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped
 
 def test_a_step_in_evaluation_mode_or_one_that_moves_only_some_weights_does_not_hold():
     weights = {"embedding": np.zeros(3), "output": np.ones((2, 2))}
-    moved = {name: array + 0.1 for name, array in weights.items()}
+    moved = {f"weight {name}": array + 0.1 for name, array in weights.items()}
     assert weights_have_moved({"weights": weights}, moved).all()
-    assert weights_have_moved({"weights": weights}, moved | {"output": np.ones((2, 2))}).tolist() == [
-        True,
-        False,
-    ]
+    as_before = moved | {"weight output": np.ones((2, 2))}
+    assert weights_have_moved({"weights": weights}, as_before).tolist() == [True, False]
     for mode in (True, False):
-        assert bool(trained_in_training_mode({}, {"in_training": np.array(mode)})) == mode
+        assert bool(trained_in_training_mode({}, {"in training mode": np.array(mode)})) == mode

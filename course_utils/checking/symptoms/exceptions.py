@@ -65,7 +65,7 @@ _COMPLAINTS = (
      "A function is called without an argument that it needs. If it is yours: does its first line still have the exercise's defaults?"),
     _Complaint("attribute", r"AttributeError", "The object has no such attribute. Is it misspelt, from another library, or never set in the constructor?"),
     _Complaint("random", r"two different outputs", "The same input gives two different outputs. Either something is random, such as dropout that is always on or a layer that is made anew in every call, or a call leaves something behind: a changed input, or a result that is kept."),
-    _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of what is to be trained. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
+    _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     _Complaint("key", r"KeyError", "A dict is asked for a key that it does not have."),
