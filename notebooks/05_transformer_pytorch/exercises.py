@@ -113,6 +113,8 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
         given = {name: value for name, value in tensors(inputs).items() if name in names}
         with torch.no_grad(), one_thread():
             module = built(learner, inputs)
+            if inputs.get("other positions"):
+                module.positions.neg_()
             if before := inputs.get("asked_before"):
                 run_module(module, tensors(before))
             same = copy.deepcopy(given)
@@ -341,10 +343,25 @@ def _feed_forward_inputs(*lead: int, scale: float = 1.0):
     return inputs
 
 
+def _check_doubles(learner: Callable, inputs: Inputs) -> None:
+    """
+    Raises:
+        TypeError: what comes out has not the dtype of x.
+    """
+    import torch
+
+    with torch.no_grad(), one_thread():
+        x = torch.from_numpy(inputs["x"].astype(np.float64))
+        found = built(learner, inputs).double()(x)
+    if isinstance(found, torch.Tensor) and found.dtype != x.dtype:
+        raise TypeError(f"for x of {x.dtype} it returned a tensor of {found.dtype}; expected x's dtype.")
+
+
 def _call_feed_forward(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     call = _call_module("x")
     output, in_training = call(learner, inputs), call(learner, {**inputs, "training": True})
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
+    _check_doubles(learner, inputs)
     return {"output": output, "same in training": np.array(same)}
 
 
@@ -448,7 +465,10 @@ encoder_layer = Exercise(
             "post-norm, no mask, one word is all zeros; then with every default, in training",
             together(with_a_word_of_zeros(_encoder_layer_inputs()), _by_default(_encoder_layer_inputs)),
         ),
-        Case("post-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True)),
+        Case(
+            "post-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
+            _encoder_layer_inputs(masked=True, eps=LARGE_EPS),
+        ),
         Case(
             "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
             _encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
@@ -530,7 +550,7 @@ def _two_heads(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.ra
 def _single_sentence(rng: np.random.Generator) -> Inputs:
     """Of more words than the vocabulary has."""
     made = _two_heads(_encoder_inputs(words=6, layers=3))(rng)
-    return {**made, "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
+    return {**made, "source_ids": rng.integers(1, 5, (1, SOURCE_LEN)), "other positions": True}
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -574,7 +594,7 @@ encoder = Exercise(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
-        Case("a batch of one sentence, 3 layers, 2 heads", _single_sentence),
+        Case("a batch of one sentence, 3 layers, 2 heads, other numbers in self.positions", _single_sentence),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
@@ -650,7 +670,7 @@ decoder_layer = Exercise(
             "post-norm, no masks, one word is all zeros; then with every default, in training",
             together(with_a_word_of_zeros(_decoder_layer_inputs()), _by_default(_decoder_layer_inputs)),
         ),
-        Case("post-norm, both masks", _decoder_layer_inputs(masked=True)),
+        Case("post-norm, both masks, layernorm_eps=0.2", _decoder_layer_inputs(masked=True, eps=LARGE_EPS)),
         Case(
             "pre-norm, both masks, layernorm_eps=0.2",
             _decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
@@ -694,6 +714,13 @@ decoder_layer = Exercise(
 )
 
 # ---------------------------------------------------------------------------------- Decoder
+
+
+def _other_positions(
+    make: Callable[[np.random.Generator], Inputs],
+) -> Callable[[np.random.Generator], Inputs]:
+    """After the module is made, its table of positions gets other numbers."""
+    return lambda rng: {**make(rng), "other positions": True}
 
 
 def _asked_twice(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
@@ -767,10 +794,10 @@ decoder = Exercise(
             without_options(_decoder_inputs(source_len=4)),
         ),
         Case(
-            "the same with masks that hide nothing; then one sentence alone, with 2 heads",
+            "the same with masks that hide nothing; then one sentence alone, with 2 heads and other numbers in self.positions",
             together(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
-                _two_heads(_alone(_decoder_inputs(masked=True))),
+                _other_positions(_two_heads(_alone(_decoder_inputs(masked=True)))),
             ),
         ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
@@ -822,6 +849,16 @@ def _two_batches(
     return inputs
 
 
+def _all_padded(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """With more columns of padding than the longest sentence needs."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {name: np.pad(ids, ((0, 0), (0, 2)), constant_values=PAD) for name, ids in made.items()}
+
+    return inputs
+
+
 def future_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No target position may attend to a later one, and each real one may attend to itself."""
     mask = outputs["target_mask"]
@@ -835,7 +872,13 @@ make_masks = Exercise(
     returns=("source_mask", "target_mask"),
     call=call_with_tensors,
     cases=(
-        Case("three pairs of sentences, padded", _two_batches(3, (9, 14), (5, 8))),
+        Case(
+            "three pairs of sentences, padded; then every sentence with padding",
+            together(
+                _two_batches(3, (9, 14), (5, 8)),
+                _all_padded(_two_batches(3, (5, 8), (9, 14))),
+            ),
+        ),
         Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
         Case("padded with another id: pad_id=9", _two_batches(3, (5, 7), (8, 14), pad_id=9)),
         Case("a batch without any padding", _two_batches(4, (16, 30), (5, 15), padded=False)),
@@ -1236,7 +1279,7 @@ train_step = Exercise(
     rtol=2e-5,  # a loss that is rounded to three digits is another one
     cases=(
         Case("one step, no padding", _steps([0.5])),
-        Case("one step with large gradients", _steps([0.5], scale=20.0)),
+        Case("one step with large gradients, smoothing 0", _steps([0.5], scale=20.0, smoothing=0.0)),
         Case("one step with padded targets, smoothing 0.2", _steps([0.5], padded=True, smoothing=0.2)),
         Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
     ),
@@ -1263,6 +1306,7 @@ class ScriptedModel:
         order: all ids; those that share the rest get shares that grow in this order.
 
     Attributes:
+        sources: the sentences to translate, if it is to notice others.
         asked_in_vain: how often it was asked to continue sentences that had all ended already.
     """
 
@@ -1279,6 +1323,7 @@ class ScriptedModel:
         self.probabilities, self.words, self.by_source = probabilities, words, by_source
         self.order = list(order) or list(range(words))
         self.bos_id, self.eos_id, self.pad_id = bos_id, eos_id, pad_id
+        self.sources: np.ndarray | None = None
         self.asked_in_vain = 0
 
     def train(self, mode: bool = True) -> ScriptedModel:
@@ -1300,6 +1345,8 @@ class ScriptedModel:
                 f"the model was called with ids of the shapes {sources.shape} and {targets.shape}; it takes "
                 "(batch, src_len) and (batch, tgt_len)."
             )
+        if self.sources is not None and not all(row.tolist() in self.sources.tolist() for row in sources):
+            raise ValueError("the model was given a source sentence that is none of those to translate.")
         ended = np.isin(targets[:, 1:], (self.eos_id, self.pad_id)).any(axis=1)
         self.asked_in_vain += bool(ended.all())
         logits = np.empty((*targets.shape, self.words), dtype=np.float32)
@@ -1371,6 +1418,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         source = rng.choice(sorted(set(range(10, 30)) - set(special.values())), (len(lengths), 3))
         source[:, 0] = names
         model = ScriptedModel(probabilities, words=30, by_source=True, **special)
+        model.sources = source.copy()
         return {"model": model, "source_ids": source, "max_len": max_len, **(ids or {})}
 
     return inputs
@@ -1461,6 +1509,20 @@ OVERTAKEN: _Tree = {  # a short sentence that has ended drops out of the beam; w
     "a b": {END: 0.2},
     "a c": {END: 0.2},
 }
+KEPT_TOO_LONG: _Tree = {  # a sentence that has ended drops out for the one that wins
+    "": {"a": 0.5, "b": 0.3, END: 0.15},
+    "a": {"c": 0.6, "d": 0.38},
+    "b": {"e": 0.9},
+    "a c": {END: 0.2},
+    "a d": {END: 0.99},
+    "b e": {END: 0.2},
+}
+ALWAYS_AHEAD: _Tree = {  # the long sentence is the best after every word, and its sum is lower than the short one's
+    "": {"a": 0.6, "b": 0.33},
+    "a": {"c": 0.6},
+    "b": {END: 0.91},
+    "a c": {END: 0.75},
+}
 LONG: _Tree = {" ".join("a" * place): {"a": 0.9} for place in range(60)} | {" ".join("a" * 60): {END: 0.9}}
 THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis, and the last of them wins: twice
     "": {"a": 0.36, "b": 0.33, "c": 0.28},
@@ -1506,9 +1568,11 @@ def _tree(
         }
         order = [*named.values()]
         order += [word for word in range(15) if word not in order]
+        model = ScriptedModel(probabilities, words=15, **special, pad_id=-1, order=order)
+        model.sources = rng.integers(8, 15, (1, 5))
         return {
-            "model": ScriptedModel(probabilities, words=15, **special, pad_id=-1, order=order),
-            "source_ids": rng.integers(8, 15, (1, 5)),
+            "model": model,
+            "source_ids": model.sources.copy(),
             "beam_size": beam_size,
             "max_len": max_len,
             **({} if length_penalty is None else {"length_penalty": length_penalty}),
@@ -1557,12 +1621,14 @@ beam_search = Exercise(
             ),
         ),
         Case(
-            "four models, in which a sentence that has ended drops out (twice), wins, or takes another's place",
+            "six models: a sentence that has ended drops out (three times), wins, takes another's place, has the better sum only",
             together(
                 _tree(CROWDED, 2, 1.0),
                 _tree(OVERTAKEN, 2, 1.0),
                 _tree(COMEBACK, 2, 1.0),
                 _tree(CUT_OFF, 2, 1.0),
+                _tree(KEPT_TOO_LONG, 3, 1.0),
+                _tree(ALWAYS_AHEAD, 2, 1.0),
             ),
         ),
         Case(

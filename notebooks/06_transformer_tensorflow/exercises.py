@@ -211,7 +211,7 @@ def _copies(make: Callable[[np.random.Generator], Inputs], alone: str):
                 name: np.zeros_like(array) if name.startswith(silent) else array
                 for name, array in made["weights"].items()
             },
-            "copies": True,
+            "many copies in training": True,
         }
 
     return inputs
@@ -264,7 +264,7 @@ def _few_features(make: Callable[[np.random.Generator], Inputs]):
                 name: np.zeros_like(array) if any(part in name for part in silent) else array.copy()
                 for name, array in weights.items()
             },
-            "extremes": True,
+            "largest and smallest values": True,
         }
 
     return inputs
@@ -364,7 +364,7 @@ def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
 
 def _call_encoder_layer(learner: Callable, inputs: Inputs) -> Any:
     output = _call_layer("encoder_layer")(learner, inputs)
-    return _with_and_without(output) if "copies" in inputs else output
+    return _with_and_without(output) if "many copies in training" in inputs else output
 
 
 encoder_layer = Exercise(
@@ -459,6 +459,7 @@ def _one_sentence(make: Callable[..., Callable[[np.random.Generator], Inputs]]):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = make(words=5)(rng)
         alone = {name: made[name][:1] for name in ARRAYS if name in made}
+        alone["config"] = {**made["config"], "num_heads": 2}
         return {**made, **alone, "x": rng.integers(1, 5, alone["x"].shape, dtype=np.int32)}
 
     return inputs
@@ -477,7 +478,7 @@ def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
 
 def _call_encoder(learner: Callable, inputs: Inputs) -> Any:
     output = _call_layer("encoder")(learner, inputs)
-    if "extremes" in inputs:
+    if "largest and smallest values" in inputs:
         return _extremes(output)
     if inputs["mask"] is None or not hasattr(output, "shape"):
         return output
@@ -514,7 +515,7 @@ encoder = Exercise(
             f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
-        Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_encoder_inputs)),
+        Case("a batch of one sentence, longer than the vocabulary, with 2 heads", _one_sentence(_encoder_inputs)),
         Case(
             "gradients reach every weight",
             together(trained(_encoder_inputs()), trained(_encoder_inputs(norm_first=True))),
@@ -576,7 +577,7 @@ def both_weights_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 def _call_decoder_layer(learner: Callable, inputs: Inputs) -> Any:
     found = _call_layer("decoder_layer")(learner, inputs)
-    if "copies" not in inputs or not isinstance(found, tuple | list) or len(found) != 3:
+    if "many copies in training" not in inputs or not isinstance(found, tuple | list) or len(found) != 3:
         return found
     return _with_and_without(found[0]), *(np.asarray(weights)[:1] for weights in found[1:])
 
@@ -694,7 +695,7 @@ def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> 
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     value = _call_layer("decoder")(learner, inputs)
     arrays = _with_weights(value, 2, inputs["x"] != PAD, "output")
-    if "extremes" not in inputs:
+    if "largest and smallest values" not in inputs:
         return arrays
     weights = {name: arrays[name][:, :1] for name in ("self_weights", "cross_weights")}
     return {"output": _extremes(arrays["output"]), **weights}
@@ -726,7 +727,7 @@ decoder = Exercise(
             f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
             _few_features(_decoder_inputs(norm_first=True, training=True)),
         ),
-        Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_decoder_inputs)),
+        Case("a batch of one sentence, longer than the vocabulary, with 2 heads", _one_sentence(_decoder_inputs)),
         Case(
             "gradients reach the encoder's output and every weight",
             together(trained(_decoder_inputs()), trained(_decoder_inputs(norm_first=True))),
@@ -775,6 +776,8 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
 
 def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs(padded=True, norm_first=True)(rng)
+    for name in ("source_ids", "target_ids"):  # whatever they mark elsewhere, here they are words
+        inputs[name][0, 1:4] = (1, 2, 3)
     more = np.pad(inputs["source_ids"], ((0, 0), (0, 2)), constant_values=PAD)
     return [inputs, {**inputs, "source_ids": more}]
 
@@ -807,7 +810,7 @@ transformer = Exercise(
             ),
         ),
         Case(
-            "pre-norm, padded, and once more with two more columns of padding in the source",
+            "pre-norm, padded, with the ids 1, 2 and 3, and once more with two more columns of padding in the source",
             _source_padded,
             source_padding_changes_nothing,
         ),

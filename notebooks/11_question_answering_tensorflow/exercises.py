@@ -20,7 +20,6 @@ from course_utils.cases.reading import (
     BATCH,
     IN_CONTEXT,
     LENGTH,
-    SEP,
     SPANS,
     WIDTH,
     WINDOW,
@@ -115,6 +114,16 @@ def _token_spans(
     return inputs
 
 
+def _letters(rng: np.random.Generator) -> Inputs:
+    """A text of 12 letters, each of which is a token: a window that holds just the answer, one without its first letter, one without its last."""
+    front, windows = int(rng.integers(4, 60)), [(4, 7), (5, 9), (2, 6)]
+    offsets = np.full((len(windows), front + 6, 2), -1, dtype=np.int32)
+    for row, (begin, end) in enumerate(windows):
+        letters = np.arange(begin, end)
+        offsets[row, front : front + end - begin] = np.stack([letters, letters + 1], axis=1)
+    return {"offsets": offsets, "starts": np.full(3, 4, np.int32), "ends": np.full(3, 7, np.int32)}
+
+
 def _pair_of_rows(found: Any, names: tuple[str, str], batch: int) -> dict[str, np.ndarray]:
     if not isinstance(found, (tuple, list)) or len(found) != 2 or any(part is None for part in found):
         raise TypeError(f"it returned {type(found).__name__}; expected ({', '.join(names)}).")
@@ -165,6 +174,10 @@ answer_token_spans = Exercise(
         Case(
             "a single window; then one with a single token of the context",
             together(_token_spans([(2, 4, 0, 17)]), _token_spans([(0, 1, 0, 1)], short_at_the_edges=True)),
+        ),
+        Case(
+            "every letter is a token: a window that holds just the answer; without its first letter; without its last",
+            _letters,
         ),
         Case(
             "windows that end with a token of the context; one stands behind its answer, one in front of it",
@@ -363,7 +376,7 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 span_head = Exercise(
     name="SpanHead",
-    returns=("start_logits", "end_logits", "elsewhere"),
+    returns=("start_logits", "end_logits", "logits where nothing is allowed"),
     call=_call_head,
     seconds=SECONDS,
     cases=(
@@ -406,6 +419,10 @@ def _call_from_torch(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         found = learner(inputs["state"])
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected a list of two arrays, [kernel, bias].")
+    if lists := [
+        name for name, part in zip(("kernel", "bias"), found, strict=True) if isinstance(part, list)
+    ]:
+        raise TypeError(f"the {lists[0]} is a list; `set_weights` takes arrays.")
     kernel, bias = (np.asarray(part) for part in found)
     width = inputs["hidden"].shape[-1]
     for name, array, shape in (("kernel", kernel, (width, 2)), ("bias", bias, (2,))):
@@ -559,6 +576,17 @@ def _different_contexts(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _far_from_the_best(rng: np.random.Generator) -> Inputs:
+    """The 25 best starts all stand behind the 25 best ends. The best answer has 12 tokens."""
+    starts, ends = f32(rng.uniform(-0.3, 0.3, (2, 1, 100)))
+    starts[0, 60:85] += 9
+    ends[0, 10:35] += 9
+    starts[0, 40] += 6
+    ends[0, 51] += 6
+    inside = np.ones((1, 100), dtype=bool)
+    return {"start_logits": starts, "end_logits": ends, "in_context": inside, "max_answer_length": 16}
+
+
 def _billions_below_0(rng: np.random.Generator) -> Inputs:
     """In the second window the context is a single token, and no other one has lower logits."""
     made = _span_batch("the best start stands behind the best end", "a single token")(rng)
@@ -660,7 +688,10 @@ best_spans = Exercise(
                 "the first token of the context; [SEP] looks better",
             ),
         ),
-        Case("another context in each window, and answers of any length", _different_contexts),
+        Case(
+            "another context in each window, and answers of any length; then 25 best starts, all behind the 25 best ends",
+            together(_different_contexts, _far_from_the_best),
+        ),
         Case(
             "all logits are below -30,000; then billions below 0, and the only possible span has the lowest score",
             together(
@@ -765,13 +796,13 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError(f"it returned a {type(others[0]).__name__}; expected the loss, a tensor.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
-        **{name: getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},
+        **{f"weight {name}": getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},
     }
 
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "embedding", "kind", "output_weight", "frozen"),
+    returns=("losses", "weight embedding", "weight kind", "weight output_weight", "weight frozen"),
     call=_call_train_step,
     uses=("span_loss",),
     seconds=SECONDS,
@@ -788,14 +819,8 @@ train_step = Exercise(
 
 
 class ScriptedKerasReader(ScriptedReader):
-    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two
-    logits differ."""
-
-    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
-        found = super().logits(ids, allowed)
-        if self.plain is None:
-            found[:, :, 0] += np.float32([[0.5], [-0.5]])
-        return found - np.logaddexp.reduce(found, axis=-1, keepdims=True) if self.shares else found
+    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two logits differ, and depend on
+    all tokens of the window."""
 
     def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
         import tensorflow as tf
@@ -808,9 +833,14 @@ class ScriptedKerasReader(ScriptedReader):
                 raise TypeError(f"`{name}` must have the shape (windows, seq_len).")
             if name.endswith("_ids") and np.asarray(inputs[name]).dtype.kind not in "iu":
                 raise TypeError(f"`{name}` must be whole numbers.")
-        ids = np.asarray(inputs["input_ids"])
+        ids, seen, kinds = (np.asarray(inputs[name]).astype(np.int64) for name in ROWS[:3])
         self.rows += len(ids)
         found = self.logits(ids, np.asarray(inputs["allowed"]))
+        if self.plain is None:
+            known = ((1 + ids) * seen * (1 + 2 * kinds)).sum(axis=1)
+            found[:, :, 0] += f32(np.stack([0.5 + 0.6 * np.sin(known), 0.8 * np.cos(3 * known) - 0.5]))
+        if self.shares:
+            found -= np.logaddexp.reduce(found, axis=-1, keepdims=True)
         return tf.constant(found[0]), tf.constant(found[1])
 
 
@@ -822,15 +852,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The model is called, and not in training mode."""
-    return outputs["careful"]
-
-
-def _at_the_beginning(rng: np.random.Generator) -> Inputs:
-    """The answer begins with the first word of the context, in front of which stands [SEP]."""
-    made = asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader)(rng)
-    model, (ids, _) = made["model"], made["tokenize"](made["context"])
-    model.starts[SEP, ids[0]] = model.starts.pop((ids[-1], ids[0]))
-    return made
+    return outputs["called as in an evaluation"]
 
 
 def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
@@ -848,7 +870,7 @@ def _one_token_too_long(rng: np.random.Generator) -> Inputs:
 
 answer = Exercise(
     name="answer",
-    returns=("start", "end", "margin", "careful"),
+    returns=("start", "end", "margin", "called as in an evaluation"),
     call=_call_answer,
     uses=("best_spans",),
     seconds=SECONDS,
@@ -857,7 +879,7 @@ answer = Exercise(
         Case(
             "an answer at the beginning of the context; then best pairs with two tokens too many, and with one",
             together(
-                _at_the_beginning,
+                asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader),
                 asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
                 _one_token_too_long,
             ),

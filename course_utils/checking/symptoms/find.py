@@ -52,12 +52,13 @@ def _in_those_that_fail(symptom: Symptom, count: int) -> Symptom:
 
 def _changed(outcomes: Sequence[Outcome]) -> list[Symptom]:
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.changed_inputs)
-    if len(names) != 1:
+    if not names:
         return []
+    what, of = ("An input is", "it") if len(names) == 1 else ("Inputs are", "them")
     return [
         Symptom(
             "an input changed",
-            "An input is changed in place, so everything computed from it afterwards sees the changed values.",
+            f"{what} changed in place, so everything computed from {of} afterwards sees the changed values.",
         )
     ]
 
