@@ -126,9 +126,20 @@ def _run_layer(kind: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, 
         layer = built(learner, given["config"], lambda new: new(*arrays, **{**options, "training": False}))
         parts = getattr(keras_translator, kind)
         fill(layer, given["weights"], parts)
+        if given.get("in a graph of any length"):
+            return _in_a_graph(layer, arrays, options), dict(parts("", layer))
         return layer(*arrays, **options), dict(parts("", layer))
 
     return run
+
+
+def _in_a_graph(layer: Callable, arrays: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a layer gives in a graph for batches of every size, as the lab makes them."""
+    import tensorflow as tf
+
+    signature = [tf.TensorSpec([None, None, *array.shape[2:]], array.dtype) for array in arrays]
+    with _no_advice():
+        return tf.function(lambda *arrays: layer(*arrays, **options), input_signature=signature)(*arrays)
 
 
 # ---------------------------------------------------------------------------------- inputs
@@ -362,6 +373,12 @@ def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": more, "mask": source_mask(LENGTHS, SOURCE_LEN + 2)}]
 
 
+def _mask_of_every_head(rng: np.random.Generator) -> Inputs:
+    made = _encoder_layer_inputs(norm_first=True)(rng)
+    mask = rng.random((BATCH, LAYER["num_heads"], SOURCE_LEN, SOURCE_LEN)) < 0.5
+    return {**made, "mask": mask | np.eye(SOURCE_LEN, dtype=bool)}
+
+
 def _call_encoder_layer(learner: Callable, inputs: Inputs) -> Any:
     output = _call_layer("encoder_layer")(learner, inputs)
     return _with_and_without(output) if "many copies in training" in inputs else output
@@ -384,7 +401,10 @@ encoder_layer = Exercise(
             _encoder_layer_padded,
             padding_changes_no_real_word,
         ),
-        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True, norm_first=True)),
+        Case(
+            "pre-norm, sentences of 7, 4 and 5 words; then another mask for every head and query",
+            together(_encoder_layer_inputs(masked=True, norm_first=True), _mask_of_every_head),
+        ),
         Case(
             "in training with dropout_rate=1: only the residual path is left",
             _encoder_layer_inputs(training=True),
@@ -420,19 +440,23 @@ encoder_layer = Exercise(
 
 
 def _encoder_inputs(
-    masked: bool = False, norm_first: bool = False, training: bool = False, words: int = SOURCE_WORDS
+    masked: bool = False,
+    norm_first: bool = False,
+    training: bool = False,
+    words: int = SOURCE_WORDS,
+    layers: int = 2,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
         config = {
-            "num_layers": 2,
+            "num_layers": layers,
             "source_vocab_size": words,
             "max_len": MAX_LEN,
             "norm_first": norm_first,
         }
         return {
             "config": {**LAYER, **config},
-            "weights": _stack(rng, ENCODER, 2, words, norm_first),
+            "weights": _stack(rng, ENCODER, layers, words, norm_first),
             "x": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
             "training": training,
             "mask": source_mask() if masked else None,
@@ -457,9 +481,9 @@ def _one_sentence(make: Callable[..., Callable[[np.random.Generator], Inputs]]):
     """A single sentence, of more words than the vocabulary has."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        made = make(words=5)(rng)
+        made = make(words=5, layers=3)(rng)
         alone = {name: made[name][:1] for name in ARRAYS if name in made}
-        alone["config"] = {**made["config"], "num_heads": 2}
+        alone |= {"config": {**made["config"], "num_heads": 2}, "in a graph of any length": True}
         return {**made, **alone, "x": rng.integers(1, 5, alone["x"].shape, dtype=np.int32)}
 
     return inputs
@@ -515,7 +539,10 @@ encoder = Exercise(
             f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
-        Case("a batch of one sentence, longer than the vocabulary, with 2 heads", _one_sentence(_encoder_inputs)),
+        Case(
+            "a batch of one sentence, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            _one_sentence(_encoder_inputs),
+        ),
         Case(
             "gradients reach every weight",
             together(trained(_encoder_inputs()), trained(_encoder_inputs(norm_first=True))),
@@ -645,18 +672,19 @@ def _decoder_inputs(
     training: bool = False,
     words: int = TARGET_WORDS,
     source_len: int = SOURCE_LEN,
+    layers: int = 2,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
         config = {
-            "num_layers": 2,
+            "num_layers": layers,
             "target_vocab_size": words,
             "max_len": MAX_LEN,
             "norm_first": norm_first,
         }
         return {
             "config": {**LAYER, **config},
-            "weights": _stack(rng, DECODER, 2, words, norm_first),
+            "weights": _stack(rng, DECODER, layers, words, norm_first),
             "x": _ids(rng, lengths, TARGET_LEN, TARGET_WORDS),
             "enc_output": _states(rng, BATCH, source_len),
             "training": training,
@@ -694,7 +722,7 @@ def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> 
 
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     value = _call_layer("decoder")(learner, inputs)
-    arrays = _with_weights(value, 2, inputs["x"] != PAD, "output")
+    arrays = _with_weights(value, inputs["config"]["num_layers"], inputs["x"] != PAD, "output")
     if "largest and smallest values" not in inputs:
         return arrays
     weights = {name: arrays[name][:, :1] for name in ("self_weights", "cross_weights")}
@@ -727,7 +755,10 @@ decoder = Exercise(
             f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
             _few_features(_decoder_inputs(norm_first=True, training=True)),
         ),
-        Case("a batch of one sentence, longer than the vocabulary, with 2 heads", _one_sentence(_decoder_inputs)),
+        Case(
+            "a batch of one sentence, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            _one_sentence(_decoder_inputs),
+        ),
         Case(
             "gradients reach the encoder's output and every weight",
             together(trained(_decoder_inputs()), trained(_decoder_inputs(norm_first=True))),
@@ -913,10 +944,15 @@ masked_loss = Exercise(
 
 
 def _guessed(
-    words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD, dtype: str = "int32"
+    words: int,
+    padded: bool = True,
+    some_right: bool = True,
+    pad_id: int = PAD,
+    dtype: str = "int32",
+    sure: bool = True,
 ):
-    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding, and at one
-    real word of each sentence that has a wrong one.
+    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding (or, not ``sure`` of it, a word), and
+    at one real word of each sentence that has a wrong one.
 
     They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
     other share is the accuracy by chance. Or for none at all.
@@ -934,6 +970,8 @@ def _guessed(
             for place in misses:
                 guesses[row, place] = rng.choice([id for id in others if id != guesses[row, place]])
             guesses[row, misses[:1]] = pad_id
+        if not sure:
+            guesses[made["labels"] == pad_id] = max(id for id in range(words) if id != pad_id)
         best = np.eye(words, dtype=np.float32)[guesses]
         made["logits"] = f32(np.where(best == 1, 4 + rng.random(best.shape), made["logits"].clip(-3, 3)))
         return made
@@ -960,7 +998,10 @@ masked_accuracy = Exercise(
     seconds=SECONDS,
     cases=(
         Case("three sentences without padding", _guessed(61, padded=False)),
-        Case("a short, a long and a middle sentence, padded; int64 labels", _guessed(62, dtype="int64")),
+        Case(
+            "a short, a long and a middle sentence, padded; int64 labels; then words guessed at the padding",
+            together(_guessed(62, dtype="int64"), _guessed(62, sure=False)),
+        ),
         Case(
             "all wrong but the padding, then some words right",
             together(_guessed(63, some_right=False), _guessed(63)),
@@ -1154,7 +1195,9 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         given = {"model": model, "optimizer": optimizer, "source_ids": source_ids, "labels": labels}
         return call_function(learner, given | inputs["options"])
 
-    step = tf.function(step) if inputs["compiled"] else step
+    if inputs["compiled"]:  # for batches of every size, as the lab does
+        kind = inputs["labels"][0].dtype
+        step = tf.function(step, input_signature=[tf.TensorSpec([None, None], kind)] * 2)
     losses = []
     with plain_errors(), _no_advice():
         for source_ids, labels in zip(inputs["source_ids"], inputs["labels"], strict=True):

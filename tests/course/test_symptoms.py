@@ -176,6 +176,28 @@ def test_where_a_mask_blocks_is_seen():
     assert first.sentence == "`y` is wrong only where `mask` is False, and right everywhere else."
 
 
+def test_to_be_right_where_a_mask_leaves_nothing_is_not_worth_saying():
+    mask = np.array([[True, True, False], [True, False, False]])
+    wanted = [np.where(mask, RNG.normal(size=(2, 3)), 0) for _ in range(2)]
+    wrong = [np.where(mask, RNG.normal(size=(2, 3)), 0) for _ in range(2)]
+    assert "places that are not blocked" not in names_of(wrong, wanted, inputs=[{"mask": mask}] * 2)
+    beside = [np.where(mask, each, 7) for each in (*wanted, *wrong)]
+    assert "places that are not blocked" in names_of(beside[2:], beside[:2], inputs=[{"mask": mask}] * 2)
+
+
+def test_where_inputs_are_changed_nothing_is_said_of_how_many_cases_are_right():
+    right, wrong = {"y": np.arange(4.0) ** 2}, {"y": np.array([5.0, 1, 7, 2])}
+    exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(4)))
+    expected = Expected(tuple([{"x": 1}] for _ in range(4)), (Outcome((right,)),) * 4)
+    for changed, told in (((), True), (("x",), False), (("x", "z"), False)):
+        outcomes = [
+            *[Outcome((right,), changed_inputs=changed)] * 3,
+            Outcome((wrong,), changed_inputs=changed),
+        ]
+        said = [each.name for each in symptoms_of(exercise, outcomes, expected)]
+        assert ("one case" in said) == told and ("an input changed" in said) != told
+
+
 def test_what_failing_cases_share_is_said():
     right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
     inputs = [{"mask": None}, {"mask": np.ones(2, bool)}, {"mask": None}, {"mask": np.ones(3, bool)}]

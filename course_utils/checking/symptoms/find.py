@@ -36,7 +36,8 @@ def symptoms_of(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expec
         if not exercise.goals:
             what += _values(exercise, outcomes, expected, failing, beside_problems=bool(what))
             what = what or _gradients(exercise, outcomes, expected, failing)
-        where = about_cases(exercise, outcomes, expected, failing)
+        # of inputs that are changed, more cases fail than have wrong values
+        where = [] if changed else about_cases(exercise, outcomes, expected, failing)
     if len(failing) < len(outcomes):
         what = [_in_those_that_fail(each, len(failing)) for each in what]
     return tuple([*what, *changed, *where][:MOST])

@@ -92,7 +92,8 @@ def where_a_mask_is(pair: Pair) -> Iterator[Found]:
             continue
         if not (wrong & ~here).any():
             yield "blocked places", f"{{it}} is wrong only where {name}, and right everywhere else."
-        if not (wrong & here).any():
+        # where a mask leaves nothing, being right is no merit
+        if not (wrong & here).any() and pair.wanted[here].any():
             yield "places that are not blocked", f"{{it}} is right where {name}, and wrong only elsewhere."
 
 
