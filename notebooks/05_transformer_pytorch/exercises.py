@@ -371,7 +371,10 @@ feed_forward = Exercise(
     call=_call_feed_forward,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
-        Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN, scale=20.0)),
+        Case(
+            "one sentence of 6 words, without a batch axis; then a batch of one",
+            together(_feed_forward_inputs(TARGET_LEN, scale=20.0), _feed_forward_inputs(1, TARGET_LEN)),
+        ),
         Case(
             "gradients reach x and every weight",
             _feed_forward_inputs(BATCH, SOURCE_LEN),
@@ -1533,6 +1536,11 @@ THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis,
     "c e": {END: 0.25},
     "c f": {END: 0.99},
 }
+LAST_AT_FIRST: _Tree = {  # the seventh-best first word leads to the best sentence
+    "": {"a": 0.16, "b": 0.15, "c": 0.145, "d": 0.14, "e": 0.135, "f": 0.13, "g": 0.125},
+    "g": {END: 0.99},
+    **{word: {END: 0.1} for word in "abcdef"},
+}
 SILENT: _Tree = {"": {END: 0.6, "a": 0.3}, "a": {"b": 0.9}, "a b": {END: 0.9}}
 ENDLESS: _Tree = {
     "": {"a": 0.5, "b": 0.4},
@@ -1636,9 +1644,11 @@ beam_search = Exercise(
             _tree(ENDLESS, 2, 1.0, max_len=4, ids={"bos_id": 4, "eos_id": 9}),
         ),
         Case(
-            "beam_size 3: other ids; then the third-best word is the right one",
+            "beam_size 3: other ids; then the third-best word is the right one; beam_size 7: the seventh-best",
             together(
-                _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9}), _tree(THIRD_AT_FIRST, 3, 1.0)
+                _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9}),
+                _tree(THIRD_AT_FIRST, 3, 1.0),
+                _tree(LAST_AT_FIRST, 7, 1.0),
             ),
         ),
     ),
