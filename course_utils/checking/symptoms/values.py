@@ -162,9 +162,8 @@ def nearly(pair: Pair) -> Iterator[Found]:
         return
     if (wanted == np.round(wanted)).all():
         return
-    for (
-        value
-    ) in pair.inputs.values():  # what a step of training changes by little is nearly right in any case
+    # what a step of training changes by little is nearly right in any case
+    for value in pair.inputs.values():
         array = as_array(value)
         alike = array is not None and array.shape == wanted.shape and array.dtype.kind == "f"
         if alike and not (np.abs(array - wanted) > 0.02 * scale).any():
