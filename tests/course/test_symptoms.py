@@ -250,6 +250,25 @@ def test_where_few_values_are_wrong_the_calculation_is_not_blamed():
     assert judged([few[:4], few[:4]], [wanted[:4]] * 2)[-1].name == "the form is right"  # too few to tell
 
 
+def test_what_an_input_is_nearly_too_is_not_called_nearly_right():
+    wanted = RNG.normal(size=(3, 4)) + 5
+    got, before = wanted * 1.004, wanted * 0.999
+    assert "nearly right" in names_of([got] * 2, [wanted] * 2)
+    assert "nearly right" not in names_of([got] * 2, [wanted] * 2, inputs=[{"weights": before}] * 2)
+
+
+def test_one_place_that_is_twice_another_is_no_factor():
+    assert "factor" not in names_of([np.array(2)], [np.array(4)])
+    assert "factor" in names_of([np.array(2.0)], [np.array(4.0)])
+
+
+def test_nothing_is_said_to_be_off_by_0():
+    wanted = np.array([1e5, 2.3, 3.7, -4.1])
+    got = wanted.copy()
+    got[1] += 0.1
+    assert "offset" not in names_of([got] * 2, [wanted] * 2)
+
+
 def test_of_a_single_yes_or_no_it_is_said_which_is_right():
     (said, *_) = judged([np.array(True)] * 2, [np.array(False)] * 2)
     assert said.sentence == "`y` should be False."
