@@ -80,7 +80,8 @@ def widened(network, x):
 
 def attended(attention, num_heads, query, memory, mask):
     def heads(dense, x):
-        return tf.transpose(tf.reshape(linear(dense, x), (*x.shape[:2], num_heads, -1)), (0, 2, 1, 3))
+        parts = tf.reshape(linear(dense, x), (tf.shape(x)[0], tf.shape(x)[1], num_heads, x.shape[-1] // num_heads))
+        return tf.transpose(parts, (0, 2, 1, 3))
 
     queries, keys = heads(attention.query_dense, query), heads(attention.key_dense, memory)
     scores = tf.matmul(queries, keys, transpose_b=True) * queries.shape[-1] ** -0.5
@@ -88,7 +89,7 @@ def attended(attention, num_heads, query, memory, mask):
         scores = tf.where(array(mask), scores, -1e9)
     weights = tf.nn.softmax(scores)
     mixed = weights @ heads(attention.value_dense, memory)
-    return linear(attention.output_dense, tf.reshape(tf.transpose(mixed, (0, 2, 1, 3)), query.shape)), weights
+    return linear(attention.output_dense, tf.reshape(tf.transpose(mixed, (0, 2, 1, 3)), tf.shape(query))), weights
 
 
 DRAWS = np.random.default_rng(0)  # which numbers are dropped does not matter: the checks see what is left of them
@@ -166,7 +167,7 @@ class Stack(Quick):
 
     def embed(self, ids, training):
         vectors = tf.gather(array(self.embedding.embeddings), ids) * self.width**0.5
-        return dropped(vectors + self.pos_encoding[: ids.shape[1]], self.rate, training)
+        return dropped(vectors + self.pos_encoding[: tf.shape(ids)[1]], self.rate, training)
 
     def end(self, x):
         return normalised(self.layernorm, x, self.epsilon) if self.norm_first else x

@@ -464,7 +464,7 @@ def test_a_feed_forward_network_that_drops_in_training_is_seen():
 
     for rate, same in ((0.0, True), (0.1, False)):
         found = exercises.fully_connected.call(partial(network, rate=rate), example("fully_connected"))
-        assert found["same_in_training"] == same
+        assert found["same in training"] == same
 
 
 def test_tensorflow_starts_without_a_word_and_errors_still_come_through():
