@@ -235,9 +235,8 @@ def run_all_and_see(page: Page, sign: str, wanted: Locator) -> None:
     in the moment in which JupyterLab joins the kernel: it drops that.
     """
     for _ in range(8):
-        with contextlib.suppress(
-            TimeoutError
-        ):  # on a busy machine the menu may be closed again before it is chosen from
+        # on a busy machine the menu may be closed again before it is chosen from
+        with contextlib.suppress(TimeoutError):
             page.keyboard.press("Escape")  # a menu that is open already
             page.get_by_role("menuitem", name="Run", exact=True).click(timeout=60_000)
             page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click(timeout=10_000)

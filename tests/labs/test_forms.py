@@ -12,7 +12,7 @@ from project import LABS, ROOT
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
-from course_utils.checking.outcome import try_case, try_exercise
+from course_utils.checking.outcome import decode, encode, try_case, try_exercise
 from grader.course import Course
 from grader.reference.lab import Lab
 
@@ -51,6 +51,14 @@ def test_results_under_their_names_are_refused_where_the_values_are_promised(lab
 
     outcome = try_case(exercise, exercise.cases[0], key, returning(under_names, learner), PUBLIC_SEED)
     assert named and outcome.problem
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_judge_can_read_what_every_reference_gives(labs, name):
+    """A judge reads so many outputs of a run, and no more: a check that gives another one, gradients included, would cost everybody all points."""
+    for key, exercise in labs[name].exercises.items():
+        reference = load_expected(labs[name].release_folder / FILE_NAME, key, exercise).reference
+        assert len(decode(encode([*reference]), len(exercise.cases))) == len(exercise.cases), key
 
 
 @pytest.mark.parametrize(

@@ -548,9 +548,8 @@ def independent(work: dict, most: dict[str, float]) -> float | None:
         lowest = next((row for row in rows if row[2]), None)  # a zero by decision is never dropped
         if drop and lowest and len(rows) > 1:
             rest = [row for row in rows if row is not lowest]
-            if (
-                mean(rest) >= mean(rows) - 1e-12
-            ):  # below zeros by decision, the lowest of the others may be good
+            # beside zeros by decision, even the lowest of the others may be above the mean
+            if mean(rest) >= mean(rows) - 1e-12:
                 rows = rest
         if rows:
             total += weight * mean(rows)
