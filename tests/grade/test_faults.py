@@ -316,8 +316,9 @@ def test_the_number_of_workers_and_the_order_change_nothing(tmp_path):
 
 # ---------------------------------------------------------------------------------- killed at random
 
-KILLS = 20
-KERNEL_KILLS = 10
+# how many processes of each kind are killed, whatever the machine's speed: only when, and which one, is chance
+KILLS = {"worker": 7, "preloaded": 7, "helper": 3, "run": 3}
+KERNEL_KILLS = {"kernel": 10}
 STUDENTS = 8
 
 GRADER = "from grader.cli import app; app()"
@@ -357,17 +358,16 @@ def targets(run: psutil.Process) -> list[Target]:
     return found
 
 
-def kill_one(run: psutil.Process, kinds: tuple[str, ...], chance: random.Random) -> str:
-    """Kills a process of one of these kinds, and says of which; empty if there was none."""
-    kind = chance.choice(kinds)
+def kill_one(run: psutil.Process, left: Counter[str], chance: random.Random) -> None:
+    """Kills a process of a kind of which some are left to kill, if there is one now, and counts it."""
+    kind = chance.choice(list(left.elements()))
     possible = [target.process for target in targets(run) if target.kind == kind]
     try:
         if possible:
             chance.choice(possible).kill()
-            return kind
+            left[kind] -= 1
     except psutil.NoSuchProcess:
         pass
-    return ""
 
 
 def start_grading(lab: Lab, *arguments: str) -> subprocess.Popen:
@@ -386,23 +386,20 @@ def start_grading(lab: Lab, *arguments: str) -> subprocess.Popen:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_processes_killed_at_random_points_lose_nothing_and_leave_nothing(tmp_path):
-    """Kills runs, workers, preloaded processes, kernels in the sandbox, and the processes that start them, until
-    half a hundred have been killed here and below."""
+    """Kills runs, workers, preloaded processes, kernels in the sandbox, and the processes that start them."""
     chance = random.Random(20300115)
     lab, undisturbed = graded_in_peace(tmp_path)
-    killed: Counter[str] = Counter()
-    while killed.total() < KILLS:
+    left = Counter(KILLS)
+    while left.total():
         shutil.rmtree(lab.course.autograded)
         with_gradebook(lab.course)
-        kinds = ("worker",) * 3 + ("preloaded",) * 3 + ("helper", "run")
-        while not disturbed(lab, kinds, KILLS, killed, chance):
+        while not disturbed(lab, left, chance):
             assert unsound(lab) == []
         last = start_grading(lab)  # what two workers died on is tried again
         said = last.communicate(timeout=900)[0]
         assert last.returncode == 0, said
         assert scores(lab) == undisturbed
         assert unsound(lab) == [] and scratch_files(lab) == []
-    assert killed["run"] and killed["worker"] > 4 and killed["preloaded"] > 4, killed
 
 
 @pytest.mark.slow
@@ -411,21 +408,21 @@ def test_a_kernel_that_is_killed_costs_its_own_submission_only(tmp_path):
     chance = random.Random(20300116)
     unprotected = ("--sandbox", "none")
     lab, undisturbed = graded_in_peace(tmp_path, *unprotected)
-    killed: Counter[str] = Counter()
-    while killed.total() < KERNEL_KILLS:
-        before = killed.total()
+    left = Counter(KERNEL_KILLS)
+    while left.total():
+        before = left.total()
         shutil.rmtree(lab.course.autograded)
         with_gradebook(lab.course)
-        assert disturbed(lab, ("kernel", "none", "none"), KERNEL_KILLS, killed, chance, *unprotected)
+        assert disturbed(lab, left, chance, *unprotected)
         assert unsound(lab) == []
         found = scores(lab)
         with sqlite3.connect(lab.course.gradebook) as book:
             states = dict(book.execute("SELECT student, state FROM transformer_labs_graded"))
         whole = {student for student, state in states.items() if state == "graded"}
         assert set(states.values()) <= {"graded", "out of memory", "crashed"}
-        assert STUDENTS - len(whole) <= killed.total() - before
+        assert STUDENTS - len(whole) <= before - left.total()
         assert {s: found[s] for s in whole} == {s: undisturbed[s] for s in whole}
-    assert disturbed(lab, (), 0, killed, chance, "--force", *unprotected)
+    assert disturbed(lab, left, chance, "--force", *unprotected)
     assert scores(lab) == undisturbed
 
 
@@ -445,16 +442,9 @@ def takes_longer(file: Path) -> None:
     nbformat.write(notebook, file)
 
 
-def disturbed(
-    lab: Lab,
-    kinds: tuple[str, ...],
-    most: int,
-    killed: Counter[str],
-    chance: random.Random,
-    *arguments: str,
-) -> bool:
-    """Grades the lab while processes of these kinds are killed, until there are ``most``. Whether it came to its
-    end; in any case no process is left of it.
+def disturbed(lab: Lab, left: Counter[str], chance: random.Random, *arguments: str) -> bool:
+    """Grades the lab while processes are killed, as many of each kind as are left. Whether it came to its end; in
+    any case no process is left of it.
     """
     run = start_grading(lab, *arguments)
     process = psutil.Process(run.pid)
@@ -464,10 +454,10 @@ def disturbed(
         time.sleep(chance.uniform(0.02, 0.5))
         found = targets(process)
         family |= {target.process for target in found}
-        if killed.total() >= most or not (early or {"preloaded", "kernel"} & {each.kind for each in found}):
-            continue
-        if kind := kill_one(process, kinds, chance):
-            killed[kind] += 1
+        running = {"preloaded", "kernel"} & {each.kind for each in found}
+        # now and then nothing is killed, so that some of it gets done
+        if left.total() and (early or running) and chance.random() < 0.6:
+            kill_one(process, left, chance)
     said = run.communicate(timeout=600)[0]
     # a kernel that is killed before it ever answered, or twice in a row while it starts, is nobody's loss: the run
     # stops with a message, and the next one grades that submission
