@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
 from grader.book.results import Result
-from grader.book.statuses import NONE, Marks, by_student
+from grader.book.statuses import NONE, by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person, Roster
@@ -66,65 +66,72 @@ def export(
     """
     chosen = [Lab.load(course, name) for name in labs]
     _see_that_it_fits(form, len(chosen))
+    every = chosen or [Lab.load(course, name) for name in course.labs()]
+    here = _Here(course, every, among, with_table=form == "csv")
+    notes = [*_outdated(here.results), *here.notes()]
     try:
-        with Gradebook.open(course) as gradebook:
-            every = chosen or [Lab.load(course, name) for name in course.labs()]
-            entered = {lab.name: gradebook.results(lab, among) for lab in every}
-            there = {lab.name: _among(collected(lab), among) for lab in every}
-            marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in every}
-            people = {
-                student: person
-                for student, person in gradebook.people().items()
-                if among is None or student in among
-            }
-            counts = {lab.name: gradebook.counted(lab) for lab in every}
-            if form == "csv":
-                table = gradebook.table(there)
-        stand = {name: standings(found, there[name], people, marks[name]) for name, found in entered.items()}
-        results = {name: graded(found) for name, found in entered.items()}
-        scores = {name: scores_of(found, stand[name]) for name, found in results.items()}
-        notes = [note for name, of_lab in stand.items() for note in in_words(name, of_lab)]
-        outdated = _outdated({lab: results[lab.name] for lab in every})
         if form == "csv":
-            changed = {
-                name: {each.student: each for each in found}
-                for name, found in results.items()
-                if counts[name].told
-            }
-            most = {
-                lab.name: counts[lab.name].total(lab.points_of_cells) for lab in every if lab.name in changed
-            }
-            table = _as_it_counts(table, changed, most)
-            write_csv(file, _with_states(table, stand, scores, marks, among))
-            return [*outdated, *notes]
-        scores = {name: found for name, found in scores.items() if found or results[name] or chosen}
-        if not any(scores.values()):
+            write_csv(file, _with_states(_as_it_counts(here), here, among))
+            return notes
+        shown = [lab.name for lab in every if chosen or here.scores[lab.name] or here.results[lab]]
+        if not any(here.scores[name] for name in shown):
             whose = "" if among is None else " of this section"
             raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
         if form == "canvas":
-            unknown = {
-                student for who in (*there.values(), *marks.values()) for student in who
-            } - people.keys()
-            people |= {student: Person(student) for student in sorted(unknown)}
-            most = {
-                lab.name: counts[lab.name].total(lab.points_of_cells) for lab in every if lab.name in scores
-            }
-            return [*outdated, *notes, *_canvas(most, scores, stand, people, file)]
+            return notes + _canvas(here, shown, file)
         (lab,) = chosen
-        most_of_it = counts[lab.name].total(lab.points_of_cells)
-        if worksheet:
-            earned = scores[lab.name]
-            numbers = worksheet.numbers(lab, [*earned], Roster(people.values()))
-            return [*outdated, *notes, *worksheet.fill(file, numbers, earned, most_of_it, replacing)]
-        return [
-            *outdated,
-            *notes,
-            *_moodle(lab, most_of_it, scores[lab.name], stand[lab.name], people, file),
-        ]
+        if worksheet is None:
+            return notes + _moodle(lab, here, file)
+        earned = here.scores[lab.name]
+        numbers = worksheet.numbers(lab, [*earned], Roster(here.people.values()))
+        return [*notes, *worksheet.fill(file, numbers, earned, here.most[lab.name], replacing)]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
+
+
+class _Here:
+    """What the gradebook has of some labs.
+
+    Attributes:
+        results: lab -> what has been graded.
+        stand: lab's name -> student -> how things are.
+        scores: lab's name -> student -> the score that counts.
+        marks: lab's name -> student -> what was decided.
+        most: lab's name -> the points that are 100 %.
+        counted: names of the labs in which not everything counts.
+        people: student -> who it is.
+        others: students of whom something is there and who are not among these people.
+        table: nbgrader's own, if it is wanted.
+    """
+
+    def __init__(
+        self, course: Course, labs: Sequence[Lab], among: Collection[str] | None, with_table: bool
+    ) -> None:
+        with Gradebook.open(course) as gradebook:
+            entered = {lab: gradebook.results(lab, among) for lab in labs}
+            there = {lab.name: _among(collected(lab), among) for lab in labs}
+            self.marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in labs}
+            people = gradebook.people()
+            counts = {lab: gradebook.counted(lab) for lab in labs}
+            self.table = gradebook.table(there) if with_table else []
+        self.people = {who: person for who, person in people.items() if among is None or who in among}
+        self.stand = {
+            lab.name: standings(found, there[lab.name], self.people, self.marks[lab.name])
+            for lab, found in entered.items()
+        }
+        self.results = {lab: graded(found) for lab, found in entered.items()}
+        self.scores = {
+            lab.name: scores_of(found, self.stand[lab.name]) for lab, found in self.results.items()
+        }
+        self.most = {lab.name: each.total(lab.points_of_cells) for lab, each in counts.items()}
+        self.counted = {lab.name for lab, each in counts.items() if each.told}
+        known = {student for who in (*there.values(), *self.marks.values()) for student in who}
+        self.others = sorted(known - self.people.keys())
+
+    def notes(self) -> list[str]:
+        return [note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)]
 
 
 def _see_that_it_fits(form: str, labs: int) -> None:
@@ -149,20 +156,18 @@ def _among(students: Collection[str], among: Collection[str] | None) -> frozense
     return frozenset(students) if among is None else frozenset(students).intersection(among)
 
 
-def _as_it_counts(
-    table: list[list[str]], changed: Mapping[str, Mapping[str, Result]], most: Mapping[str, float]
-) -> list[list[str]]:
-    """nbgrader's table, with the points that count in labs where not all do.
-
-    Args:
-        changed: these labs -> student -> result.
-        most: lab -> the points that are 100 %.
-    """
-    heading, *rows = table
+def _as_it_counts(here: _Here) -> list[list[str]]:
+    """nbgrader's table, with the points that count in labs where not all do."""
+    changed = {
+        lab.name: {each.student: each for each in found}
+        for lab, found in here.results.items()
+        if lab.name in here.counted
+    }
+    heading, *rows = here.table
     columns = {name: number for number, name in enumerate(heading)}
     for row in rows:
         if (lab := row[columns["assignment"]]) in changed:
-            row[columns["max_score"]] = str(most[lab])
+            row[columns["max_score"]] = str(here.most[lab])
             if result := changed[lab].get(row[columns["student_id"]]):
                 row[columns["raw_score"]], row[columns["score"]] = (
                     str(result.earned),
@@ -171,13 +176,7 @@ def _as_it_counts(
     return [heading, *rows]
 
 
-def _with_states(
-    table: list[list[str]],
-    stand: Mapping[str, Mapping[str, Standing]],
-    given: Mapping[str, Mapping[str, float]],
-    marks: Mapping[str, Mapping[str, Marks]],
-    among: Collection[str] | None,
-) -> list[list[str]]:
+def _with_states(table: list[list[str]], here: _Here, among: Collection[str] | None) -> list[list[str]]:
     """nbgrader's table with how each stands, what was deducted by decision, and which decision it was, in the last columns; and with no score where
     there is none.
     """
@@ -190,15 +189,15 @@ def _with_states(
             continue
         # of a lab that the course does not have any more, nothing is known
         state, decided = (
-            stand.get(row[lab], {}).get(row[whose]),
-            marks.get(row[lab], {}).get(row[whose], NONE),
+            here.stand.get(row[lab], {}).get(row[whose]),
+            here.marks.get(row[lab], {}).get(row[whose], NONE),
         )
         row, deducted = [*row], ""
         if state in (Standing.COLLECTED, Standing.EXCUSED):
             row[raw] = row[late] = row[score] = ""
         elif state is not None and decided.statuses:
             left = float(row[score])
-            row[score] = str(given[row[lab]].get(row[whose], 0.0))
+            row[score] = str(here.scores[row[lab]].get(row[whose], 0.0))
             deducted = f"{left - float(row[score]):g}"
         found.append([*row, deducted, str(state or ""), str(decided)])
     return found
@@ -212,16 +211,11 @@ def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
     return notes + [f"{name}: {late_in_words(name, count)}" for name, count in late.items() if count]
 
 
-def _canvas(
-    most: Mapping[str, float],
-    scores: Mapping[str, Mapping[str, float]],
-    stand: Mapping[str, Mapping[str, Standing]],
-    people: Mapping[str, Person],
-    file: Path,
-) -> list[str]:
-    """Canvas's importer takes *EX* for excused (``lib/gradebook_importer.rb``), and leaves an empty cell as it is."""
-    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *scores]
-    possible = [f"{most[name]:g}" for name in scores]
+def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
+    """Writes the scores of these labs. Canvas's importer takes *EX* for excused (``lib/gradebook_importer.rb``), and leaves an empty cell as it is."""
+    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *shown]
+    possible = [f"{here.most[name]:g}" for name in shown]
+    people = here.people | {student: Person(student) for student in here.others}
     numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
     see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
@@ -230,7 +224,10 @@ def _canvas(
         name = f"{person.last_name}, {person.first_name}" if person.name else student
         who = [name, number, "", student if person.name or not number else "", person.section]
         rows.append(
-            [*who, *(_canvas_cell(scores[lab].get(student), stand[lab].get(student)) for lab in scores)]
+            [
+                *who,
+                *(_canvas_cell(here.scores[lab].get(student), here.stand[lab].get(student)) for lab in shown),
+            ]
         )
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
@@ -246,26 +243,20 @@ def _canvas_cell(score: float | None, standing: Standing | None) -> str:
     return "" if score is None else f"{score:.2f}"
 
 
-def _moodle(
-    lab: Lab,
-    most: float,
-    earned: Mapping[str, float],
-    stand: Mapping[str, Standing],
-    people: Mapping[str, Person],
-    file: Path,
-) -> list[str]:
+def _moodle(lab: Lab, here: _Here, file: Path) -> list[str]:
     """Moodle's importer leaves alone students who have no grade here, such as those who are excused, and does not read the column *Status*, as in its own worksheets.
     It takes no grade above the maximum, so a bonus ends there.
     """
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
-    here = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
-    scores = {student: f"{min(score, most):.2f}" for student, score in earned.items()}
-    numbers = moodle_numbers(lab, here)
+    stand, most = here.stand[lab.name], here.most[lab.name]
+    students = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
+    scores = {student: f"{min(score, most):.2f}" for student, score in here.scores[lab.name].items()}
+    numbers = moodle_numbers(lab, students)
     see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []
-    for student in here:
+    for student in students:
         if number := numbers[student]:
-            person = people.get(student)
+            person = here.people.get(student)
             name = (person and person.name) or name_in_id(student)
             rows.append(
                 [
