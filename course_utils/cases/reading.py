@@ -182,6 +182,18 @@ def equally_good(rng: np.random.Generator) -> Inputs:
     }
 
 
+def best_score_of_0(rng: np.random.Generator) -> Inputs:
+    """A window in which the scores of all other pairs are below 0, and that of the best one is exactly 0."""
+    starts, ends = f32(rng.uniform(-6, -5, (2, WINDOW)))
+    starts[6], ends[8] = -3, 3
+    return {
+        "start_logits": starts,
+        "end_logits": ends,
+        "in_context": IN_CONTEXT.copy(),
+        "max_answer_length": 6,
+    }
+
+
 def smallest_window(rng: np.random.Generator) -> Inputs:
     """A window of one token, whose logits are below 0, and answers of one token."""
     start, end = f32(rng.uniform(-9, -1, (2, 1)))
@@ -312,7 +324,7 @@ def asked(
     """A text of so many words, and a reader that finds those from one word to before another in it.
 
     ``nothing``: number of a word -> how much it speaks for no answer. ``decoy``: a word of the text that the reader
-    finds, too, but less. ``twice``: the answer's words stand at the beginning of the text as well. ``threshold``: None
+    finds, too, but less: its start is better, its end far worse. ``twice``: the answer's words stand at the beginning of the text as well. ``threshold``: None
     leaves this and the other settings to the function's defaults. ``plain``: see the reader, which ``new_reader`` makes.
     ``mark``: what the question ends with; a question mark would speak for no answer.
     """
@@ -334,17 +346,17 @@ def asked(
         ids, offsets = tokenize(context)
         starts = [start for start, _ in offsets]
 
-        def plant(first_word: int, last_word: int, logit: float, occurrence: int) -> None:
+        def plant(first_word: int, last_word: int, start: float, end: float, occurrence: int) -> None:
             first = starts.index(place_of(context, text[first_word], occurrence)[0])
             last = (
                 starts.index(place_of(context, text[last_word], occurrence)[0]) + 1
             )  # a word has two pieces
-            reader.starts[ids[first - 1] if first else SEP, ids[first]] = logit
-            reader.ends[ids[last - 1], ids[last]] = logit
+            reader.starts[ids[first - 1] if first else SEP, ids[first]] = start
+            reader.ends[ids[last - 1], ids[last]] = end
 
-        plant(says[0], says[1] - 1, strength, int(twice))
+        plant(says[0], says[1] - 1, strength, strength, int(twice))
         if decoy is not None:
-            plant(decoy, decoy, strength - 1.5, 0)
+            plant(decoy, decoy, strength + 0.5, strength - 3.5, 0)
         for word, weight in (nothing or {}).items():
             reader.nothing[tokenize.id_of(text[word][:3])] = weight
         settings = {"max_length": 26, "overlap": 6, "max_answer_length": 8, "threshold": threshold}

@@ -76,7 +76,7 @@ def _lesson(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected)
 
 
 def _is_one_number(outcomes: Sequence[Outcome], expected: Expected) -> bool:
-    """Whether all that is wrong is one and the same number again and again: many mistakes give that, whatever their kind."""
+    """Whether all that is wrong is one and the same number again and again, or a yes or no: many mistakes give that, whatever their kind."""
     wrong = [
         array.ravel()
         for outcome, right in zip(outcomes, expected.reference, strict=True)
@@ -84,6 +84,8 @@ def _is_one_number(outcomes: Sequence[Outcome], expected: Expected) -> bool:
         for name, array in run.items()
         if not np.array_equal(array, wanted.get(name))
     ]
+    if wrong and all(array.dtype.kind == "b" and array.size == 1 for array in wrong):
+        return True
     numbers = np.concatenate([array.astype(float) for array in wrong]) if wrong else np.empty(0)
     return len(numbers) > 2 and bool((numbers == numbers[0]).all())
 

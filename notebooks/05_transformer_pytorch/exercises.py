@@ -1167,6 +1167,12 @@ def _rate(of_warmup: Sequence[float], factor: bool = False):
     return inputs
 
 
+def _around_a_short_warmup(rng: np.random.Generator) -> list[Inputs]:
+    """Where one step more or less makes a difference."""
+    drawn = {"d_model": int(rng.integers(64, 600)), "warmup_steps": int(rng.integers(8, 20))}
+    return [{"step": drawn["warmup_steps"] + more, **drawn} for more in (-1, 0, 1)]
+
+
 def peak_at_the_end_of_warmup(runs: list[Run]) -> np.ndarray:
     """The rate grows in proportion to the step until the warm-up ends, then falls with the step's square root."""
     half, three_quarters, peak, twice, four_times = (run[1]["rate"] for run in runs)
@@ -1185,7 +1191,7 @@ warmup_schedule = Exercise(
     cases=(
         Case("the first step", _rate([0])),
         Case("a step in the warm-up, with a factor below 1", _rate([0.33], factor=True)),
-        Case("the last step of the warm-up", _rate([1])),
+        Case("the last step of a short warm-up, and the steps before and after it", _around_a_short_warmup),
         Case("long after the warm-up, with a factor below 1", _rate([5], factor=True)),
         Case("before, at and after the peak", _rate([0.5, 0.75, 1, 2, 4]), peak_at_the_end_of_warmup),
     ),
@@ -1526,6 +1532,15 @@ ALWAYS_AHEAD: _Tree = {  # the long sentence is the best after every word, and i
     "b": {END: 0.91},
     "a c": {END: 0.75},
 }
+TWO_ENDED: _Tree = {  # two of the three have ended; if the lesser of them made way, what comes then would win
+    "": {"a": 0.4, "b": 0.3, "c": 0.2},
+    "a": {END: 0.6},
+    "b": {END: 0.6},
+    "c": {"d": 0.5, "e": 0.4},
+    "c d": {END: 0.1},
+    "c e": {"f": 0.99},
+    "c e f": {END: 0.99},
+}
 LONG: _Tree = {" ".join("a" * place): {"a": 0.9} for place in range(60)} | {" ".join("a" * 60): {END: 0.9}}
 THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis, and the last of them wins: twice
     "": {"a": 0.36, "b": 0.33, "c": 0.28},
@@ -1629,12 +1644,13 @@ beam_search = Exercise(
             ),
         ),
         Case(
-            "six models: a sentence that has ended drops out (three times), wins, takes another's place, has the better sum only",
+            "seven models: a sentence that has ended drops out (three times), wins, takes another's place (twice), has the better sum only",
             together(
                 _tree(CROWDED, 2, 1.0),
                 _tree(OVERTAKEN, 2, 1.0),
                 _tree(COMEBACK, 2, 1.0),
                 _tree(CUT_OFF, 2, 1.0),
+                _tree(TWO_ENDED, 3, 1.0),
                 _tree(KEPT_TOO_LONG, 3, 1.0),
                 _tree(ALWAYS_AHEAD, 2, 1.0),
             ),

@@ -91,8 +91,15 @@ def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
     """A call of a function that gradients are sent back through: only tensors will do."""
     import tensorflow as tf
 
-    return only(tf.Tensor, call_with_tensors(learner, inputs))
+    if _IN_A_GRAPH not in inputs:
+        return only(tf.Tensor, call_with_tensors(learner, inputs))
+    given = tensors({name: value for name, value in inputs.items() if name != _IN_A_GRAPH})
+    with plain_errors(), _no_advice():
+        return tf.function(lambda: only(tf.Tensor, call_function(learner, given)))()
 
+
+_IN_A_GRAPH = "in a graph"
+"""An input of this name says so; a learner's function does not get it."""
 
 ARRAYS = ("x", "enc_output")  # handed over in order; Keras takes everything else by keyword only
 OPTIONS = ("training", "mask", "look_ahead_mask", "padding_mask")
@@ -934,6 +941,7 @@ masked_loss = Exercise(
         ),
         Case("logits of several hundred", _labelled((3, 5), 5, 8, scale=150.0, smoothing=0.1)),
         Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
+        Case("in a graph, as `fit` runs it", _labelled((3, 6), 6, 10, smoothing=0.1, **{_IN_A_GRAPH: True})),
         Case("gradients reach the logits", _labelled((7, 2), 7, 10, smoothing=0.3), reaches=("logits",)),
     ),
     backward=sent_back(a_function),
@@ -1056,8 +1064,15 @@ def _call_schedule(learner: Callable, inputs: Inputs) -> np.ndarray:
     with plain_errors(), _no_advice():
         schedule = learner(**inputs["config"])
         if inputs["how"] == "from its configuration":
+            schedule(tf.constant(1, dtype=tf.int64))  # it may change itself when it is called
             try:
-                schedule = learner.from_config(schedule.get_config())
+                config = schedule.get_config()
+                if computed := [name for name, value in config.items() if tf.is_tensor(value)]:
+                    raise RuntimeError(
+                        f"`get_config` gives a tensor for {', '.join(computed)}: a file can only hold the numbers that "
+                        "the schedule was made with."
+                    )
+                schedule = learner.from_config(config)
             except NotImplementedError as error:
                 if "YOUR CODE" in str(error) or not str(error):
                     raise
@@ -1389,6 +1404,7 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
         if type(model).build is keras.Model.build:  # one of the learner's own may want two shapes
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
         keras_translator.set_weights(model, inputs["weights"])
+        model.get_config().clear()  # whoever gets a configuration may change it
         config = model.get_config()
         if missing := [
             name for name in {**inputs["config"], **keras.Model.get_config(model)} if name not in config
@@ -1399,6 +1415,11 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
         if wrong := [name for name, given in inputs["config"].items() if config[name] != given]:
             raise keras_translator.WrongLayer(
                 f"the configuration that get_config gives has another {', '.join(wrong)} than the model was made with."
+            )
+        layers = learner(**{**inputs["config"], "num_layers": 3}).get_config()["num_layers"]
+        if layers != 3:
+            raise keras_translator.WrongLayer(
+                f"the configuration that get_config gives has num_layers={layers!r} for a model with num_layers=3."
             )
         if inputs["how"] == "from its configuration":
             again = learner.from_config(config)

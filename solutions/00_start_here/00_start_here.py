@@ -323,7 +323,7 @@ report_on("start_here.softmax", shares)
 #   them.
 # - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. Your code may look
 #   different, but it gives the same results. The report explains the mistake and leaves the fix to you. If no known mistake fits, it says
-#   what to look at next.
+#   *what stands out*, or names *one possible cause*. Those are hints: it is not sure of them.
 # - **Each line with a mark** is one check, or several folded together. Most run your function and compare its values with the correct ones. If
 #   they differ, you see how many do, and the worst of them. The others are *properties*, which hold for every softmax.
 #

@@ -1467,7 +1467,7 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 
 # %% [markdown]
 # Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of
-# that is the logarithm: log(1 + count) alone does nearly as well with whole rows. 64 numbers do nearly as well as whole rows (a few of the 134 partners
+# that is the logarithm: with whole rows, log(1 + count) alone finds about four fifths as many. 64 numbers do nearly as well as whole rows (a few of the 134 partners
 # fewer); and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
 # Two methods made word vectors famous, and both start from the same meetings of words. **GloVe** ([Pennington et al.

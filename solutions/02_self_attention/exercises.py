@@ -219,11 +219,16 @@ scaled_dot_product_attention = Exercise(
             ),
         ),
         Case(
-            "a mask row for each sentence, (2, 1, 6); a mask for each sentence, shared by 3 heads, (2, 1, 4, 5)",
+            "a mask row for each sentence, (2, 1, 6); a mask for each sentence, shared by 3 heads, (2, 1, 4, 5); one for each of 3 heads, (3, 4, 5)",
             together(
                 _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
                 _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
+                _attention((3, 3), 4, 5, 6, 7, mask=(3, 4, 5)),
             ),
+        ),
+        Case(
+            "as many queries as keys, and a mask: of keys, (1, 5); of pairs, (5, 5)",
+            together(_attention((2,), 5, 5, 3, 4, mask=(1, 5)), _attention((), 5, 5, 3, 4, mask=(5, 5))),
         ),
         Case(
             "a mask row that blocks every key; a mask that blocks everything; equal scores, and nothing blocked",
@@ -539,7 +544,12 @@ cross_attention = Exercise(
         Case("memory has the shape of x, and all sizes are equal: (4, 4, 4)", _cross((4,), 4, 4, 4, 4, 4)),
         Case(
             "memory with padding; then a sentence of memory that is nothing but padding, beside another one and alone",
-            together(_cross((2,), 4, 5, 6, 3, 7, masked=True), _nothing_but_padding, _no_word_at_all),
+            together(
+                _cross((2,), 4, 5, 6, 3, 7, masked=True),
+                _cross((2,), 5, 5, 6, 3, 7, masked=True),
+                _nothing_but_padding,
+                _no_word_at_all,
+            ),
         ),
         Case("three words of padding added to memory", _padding_added, extra_padding_changes_nothing),
     ),

@@ -1539,7 +1539,7 @@ measured("multi_head_attention.copying",
 looks = said["2"][0][1]  # of the first of the three with two layers
 
 # %% [markdown]
-# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, but only to about 60 %. To
+# One layer does not get there. With more numbers than the two layers together and twice as many steps it gets further, but only to between 60 and 70 %. To
 # find *what came after*, it would have to look for a place whose **previous** letter is the current one,
 # and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky
 # 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the

@@ -63,6 +63,16 @@ def _heads(
     return inputs
 
 
+def _to_itself(lead: Sequence[int], mask: Sequence[int]):
+    """Self-attention of 5 words with a mask."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = _heads(lead, 5, 5, 8, 3, 4, 6, mask=mask)(rng)
+        return {**made, "memory": made["x"]}
+
+    return inputs
+
+
 def _blocked_query(rng: np.random.Generator) -> Inputs:
     inputs = _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 5, 7))(rng)
     inputs["mask"][1, 3] = False
@@ -128,6 +138,14 @@ _CASES = (
             _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7)),
             _heads((2, 2), 5, 7, 8, 3, 4, 6, mask=(2, 2, 1, 7)),
             _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),
+        ),
+    ),
+    Case(
+        "self-attention with a mask: of words, (2, 1, 5); of pairs, (5, 5), for 2 sentences and for one without a batch",
+        together(
+            _to_itself((2,), (2, 1, 5)),
+            _to_itself((2,), (5, 5)),
+            _to_itself((), (5, 5)),
         ),
     ),
     Case(
@@ -268,9 +286,17 @@ def _module(
     return inputs
 
 
-def _self_attention(rng: np.random.Generator) -> Inputs:
-    inputs = _module(2, 5, 5, 12, 3)(rng)
-    return {**inputs, "key": inputs["query"], "value": inputs["query"]}
+def _self_attention(mask: Sequence[int] | None = None):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = _module(2, 5, 5, 12, 3, mask=mask)(rng)
+        return {**made, "key": made["query"], "value": made["query"]}
+
+    return inputs
+
+
+def _queries_of_padding(rng: np.random.Generator) -> Inputs:
+    """A mask that says of each query whether it may look at anything."""
+    return {**_self_attention()(rng), "mask": np.arange(5)[:, None] < 4}
 
 
 def _module_blocked_query(rng: np.random.Generator) -> Inputs:
@@ -398,7 +424,11 @@ MultiHeadAttention = Exercise(
     name="MultiHeadAttention",
     returns=("output", "weights"),
     cases=(
-        Case("self-attention: query = key = value of shape (2, 5, 12), 3 heads", _self_attention),
+        Case("self-attention: query = key = value of shape (2, 5, 12), 3 heads", _self_attention()),
+        Case(
+            "self-attention with a mask: of words, (2, 1, 5); of pairs, (5, 5); of queries, (5, 1)",
+            together(_self_attention(mask=(2, 1, 5)), _self_attention(mask=(5, 5)), _queries_of_padding),
+        ),
         Case("query (2, 5, 12); key and value (2, 7, 12) differ from each other", _module(2, 5, 7, 12, 3)),
         Case(
             "padding: a mask for each sentence, (2, 1, 7); then a call without a mask, after one with it",

@@ -96,7 +96,10 @@ get_angles = Exercise(
             "only some of the features, in another order; then a single feature of a single position",
             together(_some_features, _single),
         ),
-        Case("far positions and 7 features of 12, drawn at random", _drawn_grid),
+        Case(
+            "far positions and 7 features of 12, drawn at random; then all of 200 features or more",
+            together(_drawn_grid, _from_zero(3, 9, 200, 260)),
+        ),
     ),
     properties=(pairs_share_an_angle,),
     rtol=2e-5,  # tells 10000 from 10001, and takes float32
@@ -140,7 +143,7 @@ positional_encoding = Exercise(
             "one position only, position 0; then two features, a single pair",
             together(_table(1, 1, 4, 400), _table(4, 90, 2, 2)),
         ),
-        Case("a large table", _table(130, 160, 10, 40)),
+        Case("a long table; then a wide one", together(_table(130, 160, 10, 40), _table(3, 9, 200, 260))),
         Case("a table, then a longer one", _short_and_long, a_position_does_not_know_the_length),
     ),
     properties=(every_pair_is_on_the_unit_circle,),
@@ -420,7 +423,10 @@ rotary_embedding = Exercise(
     returns=("rotated",),
     uses=("get_angles",),
     cases=(
-        Case("5 vectors with 6 features, at positions 0 to 4", _vectors(5, 6)),
+        Case(
+            "5 vectors with 6 features, at positions 0 to 4; then with 200",
+            together(_vectors(5, 6), _vectors(5, 200)),
+        ),
         Case(
             "a batch: (3, 7, 8); then batch and heads: (2, 3, 5, 10)",
             together(_vectors(3, 7, 8), _vectors(2, 3, 5, 10)),

@@ -50,7 +50,7 @@
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
 #
-# **The core path** is all exercises with the sections around them, about 116 minutes, plus 5 minutes for the review quiz. Take it in three sittings: the two
+# **The core path** is all exercises with the sections around them, about 117 minutes, plus 6 minutes for the review quiz. Take it in three sittings: the two
 # halves (sections 1 to 4, about 53 minutes), the whole model and how it learns (5 to 7, about 49), training and the twin (8 to 10, about 14). What has
 # *(optional)* in its heading can wait: a layer with variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
 #
@@ -142,8 +142,8 @@ except ValueError as error:
 #    has no weights to set or load. This matters again in exercise 12. The method that creates them is `build`.
 # 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
-# 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
-#    this error.
+# 3. **Only tensors may be positional arguments.** `training` is not a tensor, so it goes by keyword, and here the masks do, too. Older notebooks that write
+#    `layer(x, True, mask)` stop with this error.
 #
 # ### `build`: a layer with variables of its own (optional)
 #
@@ -1775,8 +1775,74 @@ print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 # %% [markdown]
 # The difference is no larger than float32 rounding. So the architecture does not belong to either framework. It is in the paper, and now you know it.
 #
-# If such a comparison ever fails for a model of yours, look at the largest difference. These are rules of thumb. A few millionths are
-# rounding. About 1e-2 points to a LayerNormalization's epsilon. Anything larger points to a mask, a missing factor, or a square matrix that
+# ### Find the missing control
+#
+# The claim: *the logits differ by rounding only, so every weight is in its place.* Somebody objects: *would you have noticed if one were not? Perhaps the
+# result hardly depends on it.* Which of these four controls answers the objection?
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.widgets.controls import find_the_control
+
+
+def compared(name: str, source=source, target=target, theirs=None) -> list[str]:
+    """How far logits are apart, and how often the likeliest word is the same."""
+    if theirs is None:
+        with torch.no_grad():
+            theirs = in_pytorch.model(*map(torch.from_numpy, (source, target)))[0]
+    ours, theirs = (np.asarray(part)[target != 0]
+                    for part in (twin(source, target)[0], theirs))
+    equal = np.sum(ours.argmax(axis=-1) == theirs.argmax(axis=-1))
+    return [name, f"{np.abs(ours - theirs).max():.0e}", f"{equal} of {len(ours)}"]
+
+
+def other_sentences():
+    pairs = splits.test[60:120]
+    source = encode_batch([pair.source for pair in pairs], words[0])
+    target = encode_batch([pair.target for pair in pairs], words[1])
+    return [compared("other sentences", source, np.pad(
+        target[:, :-1], [(0, 0), (1, 0)], constant_values=words[1].bos_id))]
+
+
+def random_words():
+    ids = np.random.default_rng(0)
+    source, target = (ids.integers(4, len(one), size=(60, 9)) for one in words)
+    return [compared("random words", source, target)]
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def twice():
+    return [compared("Keras, and Keras again", theirs=twin(source, target)[0])]
+
+
+def with_mistakes():
+    """Three mistakes, one at a time; each is taken back."""
+    query = twin.encoder.enc_layers[0].mha.query_dense
+    kernel, bias, rows = query.kernel.numpy(), query.bias.numpy(), []
+    query.kernel.assign(kernel.reshape(len(kernel), -1).T.reshape(kernel.shape))
+    rows.append(compared("one square matrix not transposed"))
+    query.kernel.assign(kernel)
+    query.bias.assign(0 * bias)
+    rows.append(compared("one bias left out"))
+    query.bias.assign(bias)
+    norms = [layer for layer in twin._flatten_layers()
+             if isinstance(layer, keras.layers.LayerNormalization)]
+    for norm in norms:
+        norm.epsilon = 1e-3
+    rows.append(compared("epsilon 1e-3, Keras's default, for 1e-6"))
+    for norm in norms:
+        norm.epsilon = 1e-6
+    return rows
+
+# %% tags=["skip-grading"]
+find_the_control(
+    "transformer_tensorflow.would_it_show",
+    ["PyTorch and Keras", "largest difference", "likeliest word is the same"],
+    [compared("60 sentences")],
+    [other_sentences, random_words, twice, with_mistakes])
+
+# %% [markdown]
+# Look at the last column, too. The likeliest word notices little: a model with a mistake may write the same words. Compare numbers, not texts. If such a
+# comparison ever fails for a model of yours, look at the largest difference. These are rules of thumb. A few millionths are
+# rounding. About 1e-2 points to a LayerNormalization's epsilon. Anything larger points to a bias, a mask, a missing factor, or a square matrix that
 # was not transposed.
 #
 # ## 11. Your own sentence (optional)

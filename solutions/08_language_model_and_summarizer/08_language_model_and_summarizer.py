@@ -49,7 +49,7 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, plus 5 minutes for the review quiz. It falls into two sittings: sections 1 to 5, about 50
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, plus 6 minutes for the review quiz. It falls into two sittings: sections 1 to 5, about 50
 # minutes, and 7 to 9, about 32. Whatever is marked *(optional)* can wait; the core never needs it.
 #
 # The next cell gives you your own multi-head attention from lab 03 if it passes its check, and ours otherwise. It says which one you get.
@@ -906,7 +906,7 @@ words_of_news = sorted(
     {token for one in news["train"] for token in (*one.article, *one.headline)})
 news_tokens = ["<pad>", "<sep>", "<eos>", *words_of_news]
 news_number = {token: number for number, token in enumerate(news_tokens)}
-print("\ntokens of a name:", news["test"][0].headline[:3],
+print("\nhow a headline begins:", news["test"][0].headline[:3],
       " vocabulary", len(news_tokens))
 
 # %% [markdown]
@@ -1564,9 +1564,8 @@ from course_utils.plots.language import causal_heads
 
 
 @torch.no_grad()
-def read(sentence: str) -> SimpleNamespace:
-    """Tokens, and the attention of every head, (layers, heads, n, n)."""
-    ids = tokenizer.encode(sentence).ids[:24]
+def attention_of(ids: list[int]) -> np.ndarray:
+    """The attention of every head, (layers, heads, n, n)."""
     tables, eye = [], torch.eye(len(ids)).expand(1, real.sizes.num_kv_heads, -1, -1)
     x = real.weights["token_embedding"][torch.tensor([ids])]
     past = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
@@ -1579,14 +1578,18 @@ def read(sentence: str) -> SimpleNamespace:
             for name in ("w_query", "w_key"))
         tables.append(grouped_query_attention(query, key, eye, past)[0].numpy())
         x, _ = real.layer(layer, x)
+    return np.stack(tables)
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def read(sentence: str) -> SimpleNamespace:
+    ids = tokenizer.encode(sentence).ids[:24]
     return SimpleNamespace(tokens=[tokenizer.decode([number]) for number in ids],
-                           attention=np.stack(tables))
+                           attention=attention_of(ids))
 
 
+SENTENCE = "Mary gave the book to John because John had asked Mary for the book"
 if real:
-    causal_heads(
-        read, "Mary gave the book to John because John had asked Mary for the book",
-        layer=18, head=6)
+    causal_heads(read, SENTENCE, layer=18, head=6)
 
 # %% [markdown]
 # Look at the second *the*: most of its attention goes to *book*, the token that followed the first *the*. The second *John* puts
@@ -1596,6 +1599,61 @@ if real:
 # Move the sliders. In many heads most of the attention goes to the very first token. It is called an **attention sink**: the place to look at
 # when a head finds nothing to look at ([Xiao et al. 2024](https://arxiv.org/abs/2309.17453)).
 #
+# ### Find the missing control (optional)
+#
+# The claim: this head finds the place where its token stood before, and looks at the token that *followed*. Somebody objects: *in this sentence, such tokens
+# are* book *and* because. *Perhaps the head just likes such words.* The table has the share of attention on the token that followed
+# last time, averaged over the tokens that come a second time, and the median of all heads.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.widgets.controls import find_the_control
+
+
+def followed(name: str, ids: list[int], layer: int = 18, head: int = 6) -> list[str]:
+    """The share on the token that followed when the same token was there before."""
+    last, again, next_to_it = {}, [], []
+    for place, token in enumerate(ids):
+        if last.get(token, place) + 1 < place:
+            again.append(place)
+            next_to_it.append(last[token] + 1)
+        last[token] = place
+    shares = attention_of(ids)[:, :, again, next_to_it].mean(axis=-1)  # (layers, heads)
+    return [name, f"{shares[layer - 1, head - 1]:.2f}", f"{np.median(shares):.2f}"]
+
+
+def drawn(count: int, seed: int) -> list[int]:
+    return random.Random(seed).sample(range(1000, 40000), count)
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def other_heads():
+    ids = tokenizer.encode(SENTENCE).ids
+    return [followed(f"the sentence, head {head}", ids, head=head) for head in (5, 7)]
+
+
+def other_sentences():
+    texts = ("The cat saw the dog, and the dog saw the cat.",
+             "Paris is a city, and Rome is a city, too.")
+    return [followed(text, tokenizer.encode(text).ids) for text in texts]
+
+
+def the_sentence_twice():
+    return [followed("the sentence twice", tokenizer.encode(SENTENCE).ids * 2)]
+
+
+def random_tokens():
+    return [followed(f"{count} random tokens, twice", drawn(count, seed) * 2)
+            for seed, count in enumerate((12, 20, 30))]
+
+
+# %% tags=["skip-grading"]
+if real:
+    find_the_control(
+        "language_model_and_summarizer.induction",
+        ["", "layer 18, head 6", "median of all heads"],
+        [followed("the sentence", tokenizer.encode(SENTENCE).ids)],
+        [other_heads, other_sentences, the_sentence_twice, random_tokens])
+
+# %% [markdown]
 # ## 9. Every task is a text
 #
 # GPT-3 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) made this famous: describe a task in words, and let the model continue the

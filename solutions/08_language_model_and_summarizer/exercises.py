@@ -989,7 +989,11 @@ rms_norm = Exercise(
             _rows_of(2, 5, 7, scale=3e-3, shift=0.0),
         ),
         Case("some rows are all zeros; another eps", _zeros),
-        Case("gradients reach x and the weight", _rows_of(3, 5, 6), reaches=("x", "weight")),
+        Case(
+            "gradients reach x and the weight, with rows of zeros, too",
+            together(_rows_of(3, 5, 6), _zeros),
+            reaches=("x", "weight"),
+        ),
     ),
     backward=sent_back(a_function),
     properties=(rows_have_the_length_of_one,),

@@ -29,6 +29,7 @@ from course_utils.cases.reading import (
     allowed_places,
     answer_cases,
     asked,
+    best_score_of_0,
     equally_good,
     every_other_place_is_blocked,
     first_of_equals,
@@ -158,8 +159,8 @@ answer_token_span = Exercise(
         ),
         Case("it begins and ends within a token", _token_span(3, 5, cut=(1, 1))),
         Case(
-            "every letter is a token: a window that holds just the answer; without its first letter; without its last",
-            together(*(_letters(4, 7, slice(*window)) for window in ((4, 7), (5, 9), (2, 6)))),
+            "every letter is a token: a window that holds just the answer; without its first letter; without its last; without both",
+            together(*(_letters(4, 7, slice(*window)) for window in ((4, 7), (5, 9), (2, 6), (5, 6)))),
         ),
         Case(
             "a window that cuts it off at the end, and one that holds it",
@@ -739,8 +740,9 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0",
+            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0; exactly 0",
             together(
+                best_score_of_0,
                 _context_to_the_end,
                 _none_of_the_best(5),
                 _none_of_the_best(60),

@@ -104,6 +104,17 @@ def test_masks_have_symptoms_of_their_own():
     assert names_of([mask & ~np.eye(len(mask), dtype=bool) for mask in wanted], wanted)[0] == "diagonal"
 
 
+def test_the_entries_of_a_list_are_its_first_axis():
+    layers = [RNG.normal(size=(3, 2, 4, 5, 6)) for _ in range(2)]
+    (said, *_) = judged([each[::-1] for each in layers], layers)
+    assert said.sentence == "`y` is in reverse order along the first axis."
+
+
+def test_a_single_row_has_no_rows_that_are_off():
+    rows = [RNG.normal(size=5), RNG.normal(size=4)]
+    assert "offset of rows" not in names_of([rows[0] + 0.3, rows[1] + 0.7], rows)
+
+
 def test_an_input_and_another_output_are_named():
     tables = [RNG.normal(size=(3, 5)), RNG.normal(size=(2, 5))]
     (said,) = judged(tables, [table**2 for table in tables], inputs=[{"x": table} for table in tables])[:1]
@@ -212,14 +223,35 @@ def test_what_two_cases_to_compare_differ_in_is_stated():
     for inputs, words in (
         ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "only there, `a` is given"),
         ([{"a": 2}, {"a": None}], "only there, `a` is not given"),
-        ([{"x": np.ones(3)}, {"x": np.ones(4)}], "only there, `x` has shape (4,)"),
-        ([{"x": 5}, {"x": 7}], "only there, `x` is 7"),
+        ([{"x": np.ones(3)}, {"x": np.ones((4, 1))}], "only there, `x` has 2 axes"),
+        ([{"x": 5}, {"x": 0}], "only there, `x` is 0"),
     ):
         others = [{**inputs[1], "z": 2}, {"z": 3}, {"z": 4}, {"z": 5}]  # the first two are wrong, too
         got = [right, wrong, wrong, wrong, right, right]
         said = judged(got, [right] * 6, inputs=[*inputs, *others])
         assert said[-1].name == "two to compare" and "?" not in said[-1].sentence
         assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
+
+
+def test_a_size_or_a_number_alone_is_no_reason():
+    """Every case has its own: to name them would only send somebody there."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    for one, other in (({"x": np.ones(3)}, {"x": np.ones(4)}), ({"x": 5}, {"x": 7})):
+        said = judged([right, *[wrong] * 3, right, right], [right] * 6, inputs=[one, *[other] * 3, one, one])
+        assert said[-1].sentence == "Right in 3 of 6 cases, such as “case 0”."
+
+
+def test_what_the_few_right_cases_share_is_said_only_if_they_are_many():
+    """With a dropout of 1, say, most of a function is hidden, and so are its mistakes."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    hidden, usual = {"rate": 0.5, "training": True}, {"rate": 0.5}
+    for many, words in (
+        (1, "Right in 2 of 6 cases, such as “case 0”."),
+        (3, "in all cases that are right, `training` is True, and there it is not so."),
+    ):
+        inputs = [hidden, usual, usual, usual, hidden, *[hidden] * many]
+        got = [right, *[wrong] * 4, *[right] * many]
+        assert judged(got, [right] * len(got), inputs=inputs)[-1].sentence.endswith(words)
 
 
 def test_what_another_case_that_is_right_has_too_is_no_difference():
@@ -255,6 +287,8 @@ def test_what_an_input_is_nearly_too_is_not_called_nearly_right():
     got, before = wanted * 1.004, wanted * 0.999
     assert "nearly right" in names_of([got] * 2, [wanted] * 2)
     assert "nearly right" not in names_of([got] * 2, [wanted] * 2, inputs=[{"weights": before}] * 2)
+    nested = [{"given": {"weights": before}}] * 2
+    assert "nearly right" not in names_of([got] * 2, [wanted] * 2, inputs=nested)
 
 
 def test_one_place_that_is_twice_another_is_no_factor():
@@ -296,14 +330,14 @@ def test_of_many_outputs_the_shorter_list_is_told():
 @pytest.mark.parametrize("raised", [False, True])
 def test_the_inputs_that_are_compared_are_those_that_are_wrong(raised):
     right, wrong = ({"y": np.array(number)} for number in (1.0, 5.0))
-    shapes = [[(3,)], [(3,), (4,)], [(4,)], *[[(5,)]] * 3]
+    shapes = [[(3,)], [(3,), (4, 1)], [(4, 1)], *[[(5,)]] * 3]
     given = tuple([{"x": np.ones(shape)} for shape in runs] for runs in shapes)
     reference = tuple(Outcome((right,) * len(runs)) for runs in shapes)
     second = Outcome(problem=Problem("exception", "E", run=1)) if raised else Outcome((right, wrong))
     outcomes = [reference[0], second, *[Outcome((wrong,))] * 2, *reference[4:]]
     exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(6)))
     said = [each.sentence for each in symptoms_of(exercise, outcomes, Expected(given, reference))]
-    assert any("only there, `x` has shape (4,)." in sentence for sentence in said)
+    assert any("only there, `x` has 2 axes." in sentence for sentence in said)
 
 
 def test_a_coincidence_is_no_symptom():
@@ -462,6 +496,28 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
     about = Problem("exception", "AssertionError: no ValueError was raised")
     assert names_of([own] * 2, [np.ones(2)] * 2)[0] == "assertion"
     assert "assertion" not in names_of([about] * 2, [np.ones(2)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("message", "where", "name"),
+    [
+        (
+            "IndexError: too long",
+            "forward, line 9 of its cell: raise IndexError('too long')",
+            "own exception",
+        ),
+        ("IndexError: index 9 is out of bounds", "forward, line 9 of its cell: return x[9]", "index"),
+        ("ValueError: Unknown variable: <Variable path=scale, shape=()>", "", "unknown variable"),
+        (
+            "TypeError: Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.",
+            "",
+            "truth in a graph",
+        ),
+        ("ValueError: The truth value of an array with more than one element", "", "truth of an array"),
+    ],
+)
+def test_what_an_exception_is_about(message, where, name):
+    assert names_of([Problem("exception", message, where)] * 2, [np.ones(2)] * 2)[0] == name
 
 
 def test_no_function_is_seen_where_it_changes_nothing():

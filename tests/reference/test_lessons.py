@@ -92,7 +92,7 @@ def test_a_lesson_or_two_may_be_other_on_another_machine_but_nothing_else(labs, 
     assert differs(reference=other(Lesson("", "", taught.reference)).outcomes)
 
 
-def test_an_output_that_is_the_same_number_everywhere_has_no_lesson():
+def test_an_output_that_is_the_same_number_everywhere_or_a_yes_or_no_has_no_lesson():
     """Too many mistakes give it: a mask that is never True, a check that always fails."""
     exercise = Exercise("answer", ("y",), (Case("a", dict), Case("b", dict)))
 
@@ -106,6 +106,7 @@ def test_an_output_that_is_the_same_number_everywhere_has_no_lesson():
 
     assert "like sign" in told([-1, 0, -4], [-2, -5, -3])
     assert "like sign" not in told([0, 0, 0], [0, 0, 0])
+    assert "like sign" not in told(True, False)
 
 
 def test_lessons_are_for_notebooks_only(labs):

@@ -34,7 +34,9 @@ class _Complaint(NamedTuple):
 
 _COMPLAINTS = (
     _Complaint("none", r"\(type\).*returned None|is None; expected", "The result is None where a value is expected."),
-    _Complaint("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor|`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
+    _Complaint("truth in a graph", r"`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
+     "A tensor is used as a condition (`if`, `and`, `min`, ...). While a graph is made, its value is not known. `ops.where`, `ops.minimum` and `ops.maximum` work there."),
+    _Complaint("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor",
      "An array is used as a condition (`if`, `and`, `or`, `not`). It has many values: which one should decide? To ask whether an argument was passed, compare it with `None`."),
     _Complaint("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
      "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
@@ -77,6 +79,7 @@ _COMPLAINTS = (
     _Complaint("order in memory", r"view size is not compatible",
      "`view` needs the numbers in memory in the order of the axes, and after a transpose they no longer are. `reshape` copies them if it must.",
      says_itself=True),
+    _Complaint("unknown variable", r"Unknown variable", "The optimizer is given a variable that it did not get when it was built. Are these the variables that are to be trained, and no others?"),
     _Complaint("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
      "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
      elsewhere="It runs, but what it makes or returns does not have the shape that is needed where it is used. The message says which "
@@ -125,6 +128,11 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
         return (
             "assertion",
             "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
+        )
+    if ": raise " in problem.where and problem.kind == "exception":  # the learner's own, too
+        return (
+            "own exception",
+            "Your own `raise` stops it. Should it, with these inputs? And is it the exception that the docstring names?",
         )
     message = f"({problem.kind}) {in_one_form(problem.message)}"
     found = next((each for each in _COMPLAINTS if re.search(each.pattern, message)), None)

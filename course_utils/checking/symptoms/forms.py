@@ -76,7 +76,7 @@ def too_short_or_long(pair: Pair) -> Iterator[Found]:
     (axis,) = differ
     by = got.shape[axis] - wanted.shape[axis]
     long, short = (got, wanted) if by > 0 else (wanted, got)
-    count, along = abs(by), f" along {axis_in_words(axis)}" if got.ndim > 1 else ""
+    count, along = abs(by), f" along {axis_in_words(axis, got.ndim)}" if got.ndim > 1 else ""
     size = short.shape[axis]
     head = np.take(long, range(size), axis)
     tail = np.take(long, range(long.shape[axis] - size, long.shape[axis]), axis)
@@ -117,12 +117,12 @@ def summarised(pair: Pair) -> Iterator[Found]:
         if small is got:
             yield (
                 "axis gone",
-                f"{{it}} is the {fitting[0]} of what is expected, over {axis_in_words(axis)}, which should stay.",
+                f"{{it}} is the {fitting[0]} of what is expected, over {axis_in_words(axis, large.ndim)}, which should stay.",
             )
         else:
             yield (
                 "axis left",
-                f"{{it}} has one axis too many: the {fitting[0]} over {axis_in_words(axis)} would be right.",
+                f"{{it}} has one axis too many: the {fitting[0]} over {axis_in_words(axis, large.ndim)} would be right.",
             )
     yield (
         ("axis gone", "{it} has one axis too few.")

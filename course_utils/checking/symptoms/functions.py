@@ -120,7 +120,7 @@ def offset_of_rows(pair: Pair) -> Iterator[Found]:
     got, wanted = as_numbers(pair)
     off, near = got - wanted, {"rtol": 1e-3, "atol": 1e-5 * max(1.0, np.abs(wanted).max())}
     if (
-        got.ndim
+        got.ndim > 1
         and got.shape[-1] > 2
         and np.allclose(off, off[..., :1], **near)
         and _varies_along(wanted, -1)

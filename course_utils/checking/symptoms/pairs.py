@@ -117,9 +117,9 @@ def evidence(pairs: Sequence[Pair]) -> int:
     return len(np.unique(np.concatenate([pair.wanted[pair.wanted != 0].astype(float) for pair in pairs])))
 
 
-def axis_in_words(axis: int) -> str:
-    """An axis counted from the end, in words."""
-    return {-1: "the last axis", -2: "the last axis but one"}.get(axis, f"axis {axis}")
+def axis_in_words(axis: int, of: int) -> str:
+    """An axis counted from the end, of so many, in words. The first one may be the entries of a list."""
+    return {-1: "the last axis", -2: "the last axis but one", -of: "the first axis"}.get(axis, f"axis {axis}")
 
 
 def number_in_words(value: float) -> str:

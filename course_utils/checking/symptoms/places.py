@@ -20,7 +20,7 @@ def shifted(pair: Pair) -> Iterator[Found]:
             continue
         all_but_first = np.delete(got, 0, axis), np.delete(wanted, 0, axis)
         all_but_last = np.delete(got, -1, axis), np.delete(wanted, -1, axis)
-        along = f" along {axis_in_words(axis)}" if got.ndim > 1 else ""
+        along = f" along {axis_in_words(axis, got.ndim)}" if got.ndim > 1 else ""
         if (wanted == np.take(wanted, [0], axis)).all():
             continue
         if pair.same(all_but_first[0], all_but_last[1]):
@@ -36,7 +36,7 @@ def reordered(pair: Pair) -> Iterator[Found]:
         return
     for axis in range(-got.ndim, 0):
         if got.shape[axis] > 1 and pair.same(got, np.flip(wanted, axis)):
-            along = f" along {axis_in_words(axis)}" if got.ndim > 1 else ""
+            along = f" along {axis_in_words(axis, got.ndim)}" if got.ndim > 1 else ""
             yield "reversed", f"{{it}} is in reverse order{along}."
     for axis in range(-got.ndim, 0):
         if got.ndim < 2 or not 1 < got.shape[axis] <= 64:
@@ -49,7 +49,7 @@ def reordered(pair: Pair) -> Iterator[Found]:
                 break
             left.remove(match)
         else:
-            where = {-1: "columns", -2: "rows"}.get(axis, f"entries along axis {axis}")
+            where = {-1: "columns", -2: "rows"}.get(axis, f"entries along {axis_in_words(axis, got.ndim)}")
             yield "another order", f"The {where} of {{it}} are right, but in another order."
 
 
@@ -73,7 +73,11 @@ def all_rows_alike(pair: Pair) -> Iterator[Found]:
             and not np.allclose(wanted, np.take(wanted, [0], axis))
         ):
             where = (
-                "rows" if axis == -2 else "columns" if axis == -1 else f"entries along {axis_in_words(axis)}"
+                "rows"
+                if axis == -2
+                else "columns"
+                if axis == -1
+                else f"entries along {axis_in_words(axis, got.ndim)}"
             )
             yield "all alike", f"All {where} of {{it}} are the same, which they should not be."
 
