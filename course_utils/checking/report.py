@@ -23,7 +23,7 @@ _STYLE = (
 MOST_WORDS = 120
 """At most this many words of a report are open, if that is possible."""
 
-_SKIPPED = "skipped: they need a result of the right form, and there is none."
+_SKIPPED = "skipped: without a result of the right form there is nothing to test."
 
 _LATER = "Points depend on the score that your predictions reach, which only grading can tell:"
 

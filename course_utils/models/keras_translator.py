@@ -86,7 +86,7 @@ def _attention(prefix: str, owner: keras.Layer, attribute: str) -> Found:
         yield f"{prefix}.w_{role}.bias", dense.bias
 
 
-def _feed_forward(prefix: str, part: keras.Layer, attribute: str) -> Found:
+def _feed_forward(prefix: str, part: keras.Layer, attribute: str, width: int | None) -> Found:
     kernels = [weight for weight in part.weights if len(weight.shape) == 2]
     biases = [weight for weight in part.weights if len(weight.shape) == 1]
     if len(kernels) != 2 or len(biases) != 2 or len(part.weights) != 4:
@@ -94,7 +94,10 @@ def _feed_forward(prefix: str, part: keras.Layer, attribute: str) -> Found:
         raise WrongLayer(
             f"Weights of `{attribute}`: {shapes}. Expected: two matrices and two biases, of two Dense layers."
         )
-    for number, (kernel, bias) in enumerate(zip(kernels, biases, strict=True), start=1):
+    layers = list(zip(kernels, biases, strict=True))
+    if width is not None and kernels[0].shape[0] != width == kernels[1].shape[0]:
+        layers.reverse()  # variables are listed as layers were made, and the second may have been made first
+    for number, (kernel, bias) in enumerate(layers, start=1):
         yield f"{prefix}linear{number}.weight", kernel
         yield f"{prefix}linear{number}.bias", bias
 
@@ -105,15 +108,20 @@ def _norm(prefix: str, owner: keras.Layer, attribute: str) -> Found:
     yield f"{prefix}.bias", _variable(part, attribute, "beta", "LayerNormalization")
 
 
-def feed_forward(prefix: str, layer: keras.Layer) -> Found:
-    """A feed-forward network, however it is made of two Dense layers."""
-    yield from _feed_forward(prefix, layer, "FullyConnected")
+def _width(layer: keras.Layer) -> int:
+    """Of the vectors that a layer reads and gives."""
+    return _variable(_part(layer, "layernorm1"), "layernorm1", "gamma", "LayerNormalization").shape[0]
+
+
+def feed_forward(prefix: str, layer: keras.Layer, width: int | None = None) -> Found:
+    """A feed-forward network for vectors of this width, however it is made of two Dense layers."""
+    yield from _feed_forward(prefix, layer, "FullyConnected", width)
 
 
 def encoder_layer(prefix: str, layer: keras.Layer) -> Found:
     """An EncoderLayer: mha, ffn, layernorm1, layernorm2."""
     yield from _attention(f"{prefix}self_attention", layer, "mha")
-    yield from _feed_forward(f"{prefix}feed_forward.", _part(layer, "ffn"), "ffn")
+    yield from _feed_forward(f"{prefix}feed_forward.", _part(layer, "ffn"), "ffn", _width(layer))
     for number in (1, 2):
         yield from _norm(f"{prefix}norm{number}", layer, f"layernorm{number}")
 
@@ -122,7 +130,7 @@ def decoder_layer(prefix: str, layer: keras.Layer) -> Found:
     """A DecoderLayer: mha1 (to itself), mha2 (to the encoder's output), ffn, layernorm1 to layernorm3."""
     yield from _attention(f"{prefix}self_attention", layer, "mha1")
     yield from _attention(f"{prefix}cross_attention", layer, "mha2")
-    yield from _feed_forward(f"{prefix}feed_forward.", _part(layer, "ffn"), "ffn")
+    yield from _feed_forward(f"{prefix}feed_forward.", _part(layer, "ffn"), "ffn", _width(layer))
     for number in (1, 2, 3):
         yield from _norm(f"{prefix}norm{number}", layer, f"layernorm{number}")
 

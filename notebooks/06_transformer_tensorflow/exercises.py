@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import cycle, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,16 +123,22 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
     return call
 
 
+def _parts(kind: str) -> Callable[[str, Any], Any]:
+    """A function of ``course_utils.models.keras_translator`` that names a layer's variables."""
+    from course_utils.models import keras_translator
+
+    parts = getattr(keras_translator, kind)
+    return partial(parts, width=WIDTH) if kind == "feed_forward" else parts
+
+
 def _run_layer(kind: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, dict[str, Any]]]:
     """Makes a layer, sets its weights, and runs it on tensors: what it returned, and its variables by name."""
 
     def run(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        from course_utils.models import keras_translator
-
         arrays = [given[name] for name in ARRAYS if name in given]
         options = {name: given[name] for name in OPTIONS if name in given}
         layer = built(learner, given["config"], lambda new: new(*arrays, **{**options, "training": False}))
-        parts = getattr(keras_translator, kind)
+        parts = _parts(kind)
         fill(layer, given["weights"], parts)
         if given.get("in a graph of any length"):
             return _in_a_graph(layer, arrays, options), dict(parts("", layer))
@@ -324,7 +331,7 @@ def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
             raise keras_translator.WrongLayer(
                 "called twice, it returns one and the same layer, and every block would have the same weights."
             )
-        fill(layer, inputs["weights"], keras_translator.feed_forward)
+        fill(layer, inputs["weights"], _parts("feed_forward"))
         output, in_training = layer(x), _in_training(layer, x)
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
     return {"output": output, "same in training": np.array(same)}

@@ -434,6 +434,7 @@ def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray], which: str = 
 def _copy_of(layer: Any) -> Any:
     """A new layer from the configuration of another, as loading a model makes it."""
     usual = layer.dtype_policy
+    layer.get_config().clear()  # whoever gets a configuration may change it
     for policy in ("float64", usual):
         layer.dtype_policy = policy
         try:
@@ -723,8 +724,8 @@ def _a_real_zero(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
-def _mean_in_a_model(rng: np.random.Generator) -> Inputs:
-    return {**_states(4, 5)(rng), "in a Keras model": True}
+def _in_a_model(make: Callable[[np.random.Generator], Inputs]):
+    return lambda rng: {**make(rng), "in a Keras model": True}
 
 
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
@@ -752,10 +753,12 @@ def _call_mean(learner: Callable, inputs: Inputs) -> Any:
         if "in a Keras model" in inputs:  # whose sizes are not known when it is made, as in the lab's
 
             class Mean(keras.layers.Layer):
-                def call(self, states: Any, mask: Any) -> Any:
-                    return learner(states, mask)
+                def call(self, *given: Any) -> Any:
+                    return learner(*given)
 
-            shapes = keras.Input((None, inputs["states"].shape[-1])), keras.Input((None,), dtype="bool")
+            shapes = [keras.Input((None, inputs["states"].shape[-1]))]
+            if "mask" in inputs:
+                shapes.append(keras.Input((None,), dtype="bool"))
             return keras.Model(shapes, Mean()(*shapes))(list(tensors(given).values()))
         mean = call_function(learner, tensors(given))
     if isinstance(mean, np.ndarray):
@@ -772,8 +775,13 @@ masked_mean = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4; then in a model",
-            together(_states(4, 5), _all_sizes_equal, _mean_in_a_model),
+            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4; then in a model, with a mask and without",
+            together(
+                _states(4, 5),
+                _all_sizes_equal,
+                _in_a_model(_states(4, 5)),
+                _in_a_model(_states(4, 5, masked=False)),
+            ),
         ),
         Case(
             "no mask: everything is real, zeros too; then a zero where there is a mask, and a single sentence",
@@ -932,6 +940,10 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError(
             f"the optimizer is {type(model.optimizer).__name__}, with weight decay; expected Adam without it."
         )
+    usual = keras.optimizers.Adam().get_config()
+    for name, value in model.optimizer.get_config().items():
+        if name not in ("name", "learning_rate") and value != usual[name]:
+            raise TypeError(f"Adam has {name}={value!r}; expected its default, {usual[name]!r}.")
     return {
         "logits": np.asarray(logits),
         "loss": np.array(float(loss)),

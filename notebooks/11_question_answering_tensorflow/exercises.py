@@ -28,6 +28,7 @@ from course_utils.cases.reading import (
     allowed_places,
     answer_cases,
     asked,
+    best_score_of_0,
     equally_good,
     every_other_place_is_blocked,
     first_of_equals,
@@ -115,13 +116,13 @@ def _token_spans(
 
 
 def _letters(rng: np.random.Generator) -> Inputs:
-    """A text of 12 letters, each of which is a token: a window that holds just the answer, one without its first letter, one without its last."""
-    front, windows = int(rng.integers(4, 60)), [(4, 7), (5, 9), (2, 6)]
+    """A text of 12 letters, each of which is a token: a window that holds just the answer, one without its first letter, one without its last, one without both."""
+    front, windows = int(rng.integers(4, 60)), [(4, 7), (5, 9), (2, 6), (5, 6)]
     offsets = np.full((len(windows), front + 6, 2), -1, dtype=np.int32)
     for row, (begin, end) in enumerate(windows):
         letters = np.arange(begin, end)
         offsets[row, front : front + end - begin] = np.stack([letters, letters + 1], axis=1)
-    return {"offsets": offsets, "starts": np.full(3, 4, np.int32), "ends": np.full(3, 7, np.int32)}
+    return {"offsets": offsets, "starts": np.full(4, 4, np.int32), "ends": np.full(4, 7, np.int32)}
 
 
 def _pair_of_rows(found: Any, names: tuple[str, str], batch: int) -> dict[str, np.ndarray]:
@@ -176,7 +177,7 @@ answer_token_spans = Exercise(
             together(_token_spans([(2, 4, 0, 17)]), _token_spans([(0, 1, 0, 1)], short_at_the_edges=True)),
         ),
         Case(
-            "every letter is a token: a window that holds just the answer; without its first letter; without its last",
+            "every letter is a token: a window that holds just the answer; without its first letter; without its last; without both",
             _letters,
         ),
         Case(
@@ -693,9 +694,11 @@ best_spans = Exercise(
             together(_different_contexts, _far_from_the_best),
         ),
         Case(
-            "all logits are below -30,000; then billions below 0, and the only possible span has the lowest score",
+            "all logits are below -30,000; billions below 0, and the only possible span has the lowest score; a best score of exactly 0",
             together(
-                _span_batch("all logits are below -30,000", "all logits are below -30,000"), _billions_below_0
+                _batch(best_score_of_0, best_score_of_0),
+                _span_batch("all logits are below -30,000", "all logits are below -30,000"),
+                _billions_below_0,
             ),
         ),
         Case("two pairs are equally good", _batch(equally_good, _equally_good_and_higher)),

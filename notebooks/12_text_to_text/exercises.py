@@ -298,10 +298,10 @@ def _nothing_tidied(rng: np.random.Generator) -> Inputs:
 
 
 def _tiny_texts(rng: np.random.Generator) -> list[Inputs]:
-    """White space, one letter, no merges at all, and a digit behind a letter, which is another word."""
+    """White space, one letter, no merges at all, a digit behind a letter, which is another word, and merges of digits and marks."""
     a, b = rng.permutation(list(LETTERS))[:2].tolist()
-    merges = [(a.encode(), b.encode()), (a.encode(), b"1")]
-    texts = (("  ", merges), (a, merges), (f"{a}{b}", []), (f"{a}1", merges))
+    merges = [(a.encode(), b.encode()), (a.encode(), b"1"), (b"1", b"2"), (b".", b".")]
+    texts = (("  ", merges), (a, merges), (f"{a}{b}", []), (f"{a}1", merges), (f"{a}12 ...", merges))
     return [{"text": text, "merges": known} for text, known in texts]
 
 
@@ -333,7 +333,10 @@ encode = Exercise(
         Case("merges that could reach over the end of a word", _sentence("abab", 9, 5, _word_ends)),
         Case("accents and an emoji", _accents),
         Case("two letters only, and merges of merges", _sentence("ab", 5, 9)),
-        Case("white space; one letter; no merges; a letter and a digit", _tiny_texts),
+        Case(
+            "white space; one letter; no merges; digits and marks",
+            _tiny_texts,
+        ),
         Case(
             "nothing to merge; an empty text; a word three times, with white space around it; then twelve words",
             together(_nothing_to_merge, _empty, _nothing_tidied, _sentence("abc", 12, 9)),
@@ -374,13 +377,13 @@ def _broken_off(rng: np.random.Generator) -> Inputs:
 
 
 def _easily_lost(rng: np.random.Generator) -> Inputs:
-    """A mark of byte order, the id 0, marks and spaces that somebody might tidy up, letters that look the same, a line end of two
-    characters, a zero, and two bytes one after the other that are no text.
+    """A mark of byte order, the id 0, marks and spaces that somebody might tidy up, letters that look the same, a tab, a line end of
+    two characters, a zero, and two bytes one after the other that are no text.
     """
     from course_utils.data.byte_pairs import SINGLE
 
     marks = "! . a  b \u0120 e\u0301 \ufb01"
-    text = "\ufeff".encode() + _drawn_word(rng, "abc", 3, 6).encode() + marks.encode() + b"\r\n\0\xff\xff "
+    text = "\ufeff".encode() + _drawn_word(rng, "abc", 3, 6).encode() + marks.encode() + b"\t\r\n\0\xff\xff "
     return {"ids": [SINGLE.index(bytes([byte])) for byte in text], "merges": _merges(rng, "abc", 2)}
 
 
@@ -433,6 +436,7 @@ def _padded_with_the_end(rng: np.random.Generator) -> Inputs:
 
 
 def _call_batch(learner: Callable, inputs: Inputs) -> Any:
+    real = _real(inputs)  # before the rows may be changed
     found = call_function(learner, inputs)
     if not isinstance(found, tuple | list) or len(found) != 3 or any(part is None for part in found):
         return found
@@ -442,7 +446,6 @@ def _call_batch(learner: Callable, inputs: Inputs) -> Any:
             raise WrongForm(f"{name} are floats; ids are whole numbers.")
     if counted.dtype.kind != "b":
         raise WrongForm("`counted` holds numbers; expected booleans.")
-    real = _real(inputs)
     if decoder_ids.shape == real.shape:  # what the decoder reads behind the end never counts
         return np.where(real, decoder_ids, inputs["pad_id"]), labels, counted
     return found
@@ -511,6 +514,20 @@ def _low_limit(rng: np.random.Generator) -> Inputs:
     return {**made, "limit": int(sorted(made["sizes"].values())[2] * 1.1)}
 
 
+def _lowest_limit(rng: np.random.Generator) -> Inputs:
+    """All tasks exceed it, so that they are equal."""
+    made = _sizes(3)(rng)
+    return {**made, "limit": int(min(made["sizes"].values()) * rng.uniform(0.3, 0.8))}
+
+
+def _largest_by_far(rng: np.random.Generator) -> Inputs:
+    """Even the root of the largest size exceeds the limit, so that it matters which comes first."""
+    made = _sizes(4, temperature=2.0, limit=0)(rng)
+    largest = max(made["sizes"], key=made["sizes"].get)
+    made["sizes"][largest] = int((made["limit"] * rng.uniform(1.5, 3)) ** 2)
+    return made
+
+
 def _call_mixture(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     tasks = list(inputs["sizes"])  # before the dict may be changed
     found = _form(call_function(learner, inputs), Mapping, "a dict: name of a task -> its share")
@@ -540,10 +557,10 @@ mixture = Exercise(
             together(_sizes(3, temperature=2.5), _equally_many),
         ),
         Case(
-            "a limit that only the largest task exceeds; then one that several exceed",
-            together(_sizes(5, limit=0), _low_limit),
+            "a limit that only the largest task exceeds; then limits that several or all exceed",
+            together(_sizes(5, limit=0), _low_limit, _lowest_limit),
         ),
-        Case("a limit, and temperature 3", _sizes(4, temperature=3.0, limit=0)),
+        Case("a limit, and temperature 2", _largest_by_far),
     ),
     properties=(shares_add_up,),
 )
@@ -762,6 +779,7 @@ def _modules(rng: np.random.Generator) -> Inputs:
     ]
     pairs = _pairs(rng, modules)
     pairs.append(Pair(a, d, "called like what is held out", "It is not."))
+    pairs.append(Pair(c, b, "called like a module that is held out", "Nor is it."))
     return {"pairs": pairs, "held_out": {f"{a}.{d}", b, f"{c}.{e}.{a}"}}
 
 
@@ -787,6 +805,9 @@ def _twice(*what: str) -> Maker:
         if "test" in what:
             same(test[3], test[4], "text")
             same(test[5], test[4], "summary")  # another text: both stay
+        if "text" not in what:  # the two that are the same are of different modules
+            for place, module in ((test[3], held), (training[3], free)):
+                pairs[place] = pairs[place]._replace(module=module)
         if "training" in what:
             same(training[3], training[4], "text")
             same(training[5], training[6], "summary")

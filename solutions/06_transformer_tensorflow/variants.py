@@ -194,6 +194,22 @@ def network_as_a_class(embedding_dim, fully_connected_dim):
 
 
 @variant("FullyConnected")
+def network_whose_last_layer_is_made_first(embedding_dim, fully_connected_dim):
+    """A layer class whose second Dense layer is made, and so listed, before its first."""
+
+    class Network(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.contract = keras.layers.Dense(embedding_dim)
+            self.expand = keras.layers.Dense(fully_connected_dim, activation="relu")
+
+        def call(self, x):
+            return self.contract(self.expand(x))
+
+    return Network()
+
+
+@variant("FullyConnected")
 def network_made_in_build(embedding_dim, fully_connected_dim):
     """Dense layers that are made when the width is known, and a lambda for the activation."""
 

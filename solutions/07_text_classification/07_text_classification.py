@@ -89,9 +89,8 @@ show_classifier()
 # **Which library?** The texts are the first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is
 # real text, written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
 #
-# **Is or are?** The texts are sentences from a small grammar made for this course. They stop before their verb. Four of their nouns, two in the
-# singular and two in the plural, stand where a subject can stand. Only the first of these four is the subject. The other three are **attractors**: they
-# are there to distract. (Words like *in summer* at the beginning do not count.) Linzen et al. (2016)
+# **Is or are?** The texts are sentences from a small grammar made for this course. They stop before their verb. Each has four nouns, two in the
+# singular and two in the plural (not counting *in summer*). Only the first is the subject. The other three are **attractors**: they are there to distract. Linzen et al. (2016)
 # tested networks with this task. The class is the number of the verb, singular or plural, so chance is 0.5.
 
 # %% tags=["skip-grading"]

@@ -2,7 +2,7 @@
 
 .venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
 .venv/bin/python solutions/12_text_to_text/measure.py number         # a similarity without its reason, three seeds
-.venv/bin/python solutions/12_text_to_text/measure.py specialists 1  # each task alone, with its share of the steps, and all of them at seed 1
+.venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
 .venv/bin/python solutions/12_text_to_text/measure.py stories        # one more task, alone, 3,000 steps
 .venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
-from course_utils.data.tasks import Example, TaskData, answer, load_tasks, unseen_entities
+from course_utils.data.tasks import Example, answer, load_tasks, unseen_entities
 from course_utils.evaluation import accuracy, paired
 from course_utils.models.text_to_text import Writer
 
@@ -144,7 +144,7 @@ def _without_ending(word: str) -> str:
     return re.sub(r"(?<=...)(ing|ed|es|s|d|e)$", "", word)
 
 
-def main(what: str, seed: int = 0) -> None:
+def main(what: str) -> None:
     torch.set_num_threads(1)
     if what == "summaries":
         summaries()
@@ -179,19 +179,9 @@ def main(what: str, seed: int = 0) -> None:
                 flush=True,
             )
         return
-    specialists(tokens, data, seed)
-
-
-def specialists(tokens: BytePairs, data: Mapping[str, TaskData], seed: int) -> None:
-    """Each task alone, against a model of the same seed for all of them: the shipped one has seed 0, others are trained."""
     shared = Writer.shipped()
-    if seed:
-        torch.manual_seed(seed)
-        shared = Writer(tokens)
-        train(shared, {name: data[name].train for name in SHARES}, SHARES, STEPS, seed)
-        print(f"entities never seen: {right(shared, 'entities', unseen_entities())} of 300", flush=True)
     for name, share in SHARES.items():
-        writer, test = trained(tokens, data[name].train, round(STEPS * share), seed), data[name].test
+        writer, test = trained(tokens, data[name].train, round(STEPS * share), 0), data[name].test
         ours, theirs = (marks(each, name, test) for each in (writer, shared))
         difference = paired(accuracy(ours), accuracy(theirs))
         print(
@@ -205,4 +195,4 @@ def specialists(tokens: BytePairs, data: Mapping[str, TaskData], seed: int) -> N
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(sys.argv[1])

@@ -249,8 +249,9 @@ def find_leaks(
     texts: list[str], labels: list[str], in_test: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What occurs more than once in a data set. Two texts are the same if they have the
-    same words in the same order. Capitals do not count, nor does white space between
-    words or at the ends; all else does. Labels are the same only if they are equal.
+    same words in the same order. Capitals do not count (whether ß is SS is left open),
+    nor does white space between words or at the ends; all else does. Labels are the
+    same only if they are equal.
 
     Args:
         texts, labels: of each row.
@@ -347,7 +348,7 @@ def split_by_group(
     Args:
         groups, labels: of each row.
         order: every group once, in the order in which they are considered.
-        share: of the rows of each class.
+        share: of the rows of each class; above 0.
 
     Returns:
         (rows,) booleans: True = test.
@@ -1404,6 +1405,48 @@ print(f"Trainer with peft{'' if RUN_TRAINING else ', not trained'}, on validatio
 # [CLS], through one more layer, which stays frozen. Yours took the mean over all word pieces, and this encoder was pretrained with that mean. And
 # here everything learns at one rate, 2e-3; your head learned at 1e-2. The lab has not tried which of the two costs more. So find out what a tool does
 # by default before you compare with it.
+#
+# ### When the model does not fit, or takes too long
+#
+# | option | what it does |
+# |---|---|
+# | `gradient_accumulation_steps=4` | adds up the gradients of four small batches before a step |
+# | `bf16=True` | multiplies in numbers of 16 bits, which have float32's range and three digits; for GPUs from 2020 on |
+# | `gradient_checkpointing=True` | does not keep what the layers computed, and computes it again on the way back |
+# | `device_map="auto"` (for `from_pretrained`) | spreads the layers over GPUs and main memory |
+#
+# The last two only pay where memory is short; they were not tried here. The first two change numbers. By how much?
+
+# %% tags=["skip-grading"]
+adapted.eval()  # without dropout, so that two ways can be compared
+batch = DataCollatorWithPadding(tokenizer)([tables["train"][row] for row in range(16)])
+
+
+def gradients(parts: int) -> torch.Tensor:
+    """Those of the batch, taken in so many parts of equal size."""
+    adapted.zero_grad()
+    for rows in torch.arange(16).chunk(parts):
+        loss = adapted(**{name: value[rows] for name, value in batch.items()}).loss
+        (loss / parts).backward()
+    return torch.cat([weight.grad.flatten() for weight in adapted.parameters()
+                      if weight.grad is not None])
+
+
+whole = gradients(1)
+for parts in (2, 4, 16):
+    off = (gradients(parts) - whole).abs().max() / whole.abs().max()
+    print(f"16 texts in {parts:2} parts: gradients differ by {float(off):.0e}")
+adapted.zero_grad()
+with torch.no_grad():
+    exact = adapted(**batch).logits
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = adapted(**batch).logits.float()
+print(f"bfloat16: logits differ by up to {float((rough - exact).abs().max()):.3f}, "
+      f"{int((rough.argmax(1) == exact.argmax(1)).sum())} of 16 choices are the same")
+
+# %% [markdown]
+# Accumulated gradients are those of the large batch, up to rounding. That holds because all parts have the same number of texts, and each loss is divided by the number of
+# parts. (If the loss is a mean over *tokens*, as in lab 05, parts with few tokens would count too much: divide the sum by the tokens of all parts.)
 #
 # Now save the model. An adapter is small, because the encoder itself is not in it. So the adapter has to say which encoder it belongs to. By default
 # it would name the folder on *your* computer. The cell gives it the encoder's public name instead.

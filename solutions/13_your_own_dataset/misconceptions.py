@@ -254,7 +254,7 @@ slip("embed", "encoder_without_mask", "The encoder does not get the tokenizer's 
      "does the encoder get?",
      ("encoder(**batch)", 'encoder(batch["input_ids"])'))
 
-slip("embed", "training_mode", "The encoder is in training mode when it gets the texts.",
+slip("embed", "training_mode", "The encoder, or a part of it, is in training mode when it gets the texts.",
      "Dropout is on, so a text gets a different vector each time. Which method turns dropout off, and when "
      "must you call it?",
      ("    encoder.eval()\n", ""))

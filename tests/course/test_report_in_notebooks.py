@@ -76,7 +76,10 @@ def test_what_could_not_be_tested_is_neither_right_nor_wrong():
         CheckResult("Is finite.", False, NOT_REACHED),
     )
     text, html = texts(Verdict("f", checks))
-    assert "   -   2 checks skipped: they need a result of the right form, and there is none." in text and text.count("not  ") == 1
+    assert (
+        "   -   2 checks skipped: without a result of the right form there is nothing to test." in text
+        and text.count("not  ") == 1
+    )
     assert html.count('aria-label="failed"') == 1 and html.count('aria-label="not tested"') == 1
     assert "Sums to 1." in html.partition("<details>")[2]
 
