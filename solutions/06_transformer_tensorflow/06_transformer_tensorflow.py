@@ -1837,7 +1837,7 @@ find_the_control(
     "transformer_tensorflow.would_it_show",
     ["PyTorch and Keras", "largest difference", "likeliest word is the same"],
     [compared("60 sentences")],
-    [other_sentences, random_words, twice, with_mistakes])
+    [other_sentences, with_mistakes, random_words, twice])
 
 # %% [markdown]
 # Look at the last column, too. The likeliest word notices little: a model with a mistake may write the same words. Compare numbers, not texts. If such a

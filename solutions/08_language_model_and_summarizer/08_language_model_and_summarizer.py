@@ -1651,7 +1651,7 @@ if real:
         "language_model_and_summarizer.induction",
         ["", "layer 18, head 6", "median of all heads"],
         [followed("the sentence", tokenizer.encode(SENTENCE).ids)],
-        [other_heads, other_sentences, the_sentence_twice, random_tokens])
+        [other_heads, other_sentences, random_tokens, the_sentence_twice])
 
 # %% [markdown]
 # ## 9. Every task is a text
