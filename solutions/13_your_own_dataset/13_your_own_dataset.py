@@ -30,7 +30,7 @@
 # - say how sure a comparison is, and how sure a model should be: bootstrap, calibration, temperature;
 # - do the same with the tools that people use at work: `datasets`, `Trainer`, `peft`, a model card.
 #
-# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 130 minutes for you; the
+# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 131 minutes for you; the
 # computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -1406,48 +1406,6 @@ print(f"Trainer with peft{'' if RUN_TRAINING else ', not trained'}, on validatio
 # here everything learns at one rate, 2e-3; your head learned at 1e-2. The lab has not tried which of the two costs more. So find out what a tool does
 # by default before you compare with it.
 #
-# ### When the model does not fit, or takes too long
-#
-# | option | what it does |
-# |---|---|
-# | `gradient_accumulation_steps=4` | adds up the gradients of four small batches before a step |
-# | `bf16=True` | multiplies in numbers of 16 bits, which have float32's range and three digits; for GPUs from 2020 on |
-# | `gradient_checkpointing=True` | does not keep what the layers computed, and computes it again on the way back |
-# | `device_map="auto"` (for `from_pretrained`) | spreads the layers over GPUs and main memory |
-#
-# The last two only pay where memory is short; they were not tried here. The first two change numbers. By how much?
-
-# %% tags=["skip-grading"]
-adapted.eval()  # without dropout, so that two ways can be compared
-batch = DataCollatorWithPadding(tokenizer)([tables["train"][row] for row in range(16)])
-
-
-def gradients(parts: int) -> torch.Tensor:
-    """Those of the batch, taken in so many parts of equal size."""
-    adapted.zero_grad()
-    for rows in torch.arange(16).chunk(parts):
-        loss = adapted(**{name: value[rows] for name, value in batch.items()}).loss
-        (loss / parts).backward()
-    return torch.cat([weight.grad.flatten() for weight in adapted.parameters()
-                      if weight.grad is not None])
-
-
-whole = gradients(1)
-for parts in (2, 4, 16):
-    off = (gradients(parts) - whole).abs().max() / whole.abs().max()
-    print(f"16 texts in {parts:2} parts: gradients differ by {float(off):.0e}")
-adapted.zero_grad()
-with torch.no_grad():
-    exact = adapted(**batch).logits
-    with torch.autocast("cpu", torch.bfloat16):
-        rough = adapted(**batch).logits.float()
-print(f"bfloat16: logits differ by up to {float((rough - exact).abs().max()):.3f}, "
-      f"{int((rough.argmax(1) == exact.argmax(1)).sum())} of 16 choices are the same")
-
-# %% [markdown]
-# Accumulated gradients are those of the large batch, up to rounding. That holds because all parts have the same number of texts, and each loss is divided by the number of
-# parts. (If the loss is a mean over *tokens*, as in lab 05, parts with few tokens would count too much: divide the sum by the tokens of all parts.)
-#
 # Now save the model. An adapter is small, because the encoder itself is not in it. So the adapter has to say which encoder it belongs to. By default
 # it would name the folder on *your* computer. The cell gives it the encoder's public name instead.
 
@@ -1621,6 +1579,51 @@ else:
         print(texts[test[0]], "->", names[anywhere(**example).logits.argmax()])
 
 # %% [markdown]
+# ### When the model does not fit, or takes too long
+#
+# | option | what it does |
+# |---|---|
+# | `gradient_accumulation_steps=4` | adds up the gradients of four small batches before a step |
+# | `bf16=True` | multiplies in numbers of 16 bits, which have float32's range and three digits; for GPUs from 2020 on |
+# | `gradient_checkpointing=True` | does not keep what the layers computed, and computes it again on the way back |
+# | `device_map="auto"` (for `from_pretrained`) | spreads the layers over GPUs and main memory |
+#
+# The last two only pay where memory is short; they were not tried here. The first two change numbers. By how much?
+
+# %% tags=["skip-grading"]
+adapted.eval()  # without dropout, so that two ways can be compared
+size = min(16, len(tables["train"]) // 2 * 2)
+batch = DataCollatorWithPadding(tokenizer)(
+    [tables["train"][row] for row in range(size)])
+
+
+def gradients(parts: int) -> torch.Tensor:
+    """Those of the batch, taken in so many parts of equal size."""
+    adapted.zero_grad()
+    for rows in torch.arange(size).chunk(parts):
+        loss = adapted(**{name: value[rows] for name, value in batch.items()}).loss
+        (loss / parts).backward()
+    return torch.cat([weight.grad.flatten() for weight in adapted.parameters()
+                      if weight.grad is not None])
+
+
+whole = gradients(1)
+for parts in (2, size):
+    off = (gradients(parts) - whole).abs().max() / whole.abs().max()
+    print(f"{size} texts in {parts} parts: gradients differ by {float(off):.0e}")
+adapted.zero_grad()
+with torch.no_grad():
+    exact = adapted(**batch).logits
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = adapted(**batch).logits.float()
+same = int((rough.argmax(1) == exact.argmax(1)).sum())
+print(f"bfloat16: logits differ by up to {float((rough - exact).abs().max()):.3f}, "
+      f"{same} of {size} choices are the same")
+
+# %% [markdown]
+# Accumulated gradients are those of the large batch, up to rounding. That holds because all parts have the same number of texts, and each loss is divided by the number of
+# parts. (If the loss is a mean over *tokens*, as in lab 05, parts with few tokens would count too much: divide the sum by the tokens of all parts.)
+#
 # ## 8. Entities and questions, from your file to a card (optional)
 #
 # The same road for the other two tasks: clean, split by group, train, compare with something that needs no model, save, load, try, and write the

@@ -78,6 +78,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
         {"tests"},
         {
             "6. The payoff": (RESULT, "stories and prose"),
+            "Find the missing control": (CONTROL, "stories and prose"),
             "Where it looks, and what it gets wrong": (READ, "stories and prose"),
         },
     ),

@@ -67,7 +67,8 @@ def test_no_case_hides_a_mistake_behind_equal_sizes(labs):
     for lab in labs.values():
         for key, exercise in lab.exercises.items():
             for case in exercise.cases:
-                if "sizes equal" in case.title:  # for code that guesses from sizes
+                # for code that guesses from sizes
+                if "sizes equal" in case.title or case.title.startswith("as many queries as keys"):
                     continue
                 for inputs in case.runs(key, PUBLIC_SEED):
                     # a text in pieces has a key for each query; a module's queries, keys and values are as long as words
