@@ -84,7 +84,7 @@ def export(
             return notes + _moodle(lab, here, file)
         earned = here.scores[lab.name]
         numbers = worksheet.numbers(lab, [*earned], Roster(here.people.values()))
-        return [*notes, *worksheet.fill(file, numbers, earned, here.most[lab.name], replacing)]
+        return [*notes, *worksheet.fill(file, numbers, earned, here.most(lab.name), replacing)]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
@@ -99,7 +99,6 @@ class _Here:
         stand: lab's name -> student -> how things are.
         scores: lab's name -> student -> the score that counts.
         marks: lab's name -> student -> what was decided.
-        most: lab's name -> the points that are 100 %.
         counted: names of the labs in which not everything counts.
         people: student -> who it is.
         others: students of whom something is there and who are not among these people.
@@ -125,10 +124,15 @@ class _Here:
         self.scores = {
             lab.name: scores_of(found, self.stand[lab.name]) for lab, found in self.results.items()
         }
-        self.most = {lab.name: each.total(lab.points_of_cells) for lab, each in counts.items()}
+        self._counts = {lab.name: (lab, each) for lab, each in counts.items()}
         self.counted = {lab.name for lab, each in counts.items() if each.told}
         known = {student for who in (*there.values(), *self.marks.values()) for student in who}
         self.others = sorted(known - self.people.keys())
+
+    def most(self, name: str) -> float:
+        """The points of a lab that are 100 %; its notebook says so, and a lab that is not out may have none."""
+        lab, counted = self._counts[name]
+        return counted.total(lab.points_of_cells)
 
     def notes(self) -> list[str]:
         return [note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)]
@@ -167,7 +171,7 @@ def _as_it_counts(here: _Here) -> list[list[str]]:
     columns = {name: number for number, name in enumerate(heading)}
     for row in rows:
         if (lab := row[columns["assignment"]]) in changed:
-            row[columns["max_score"]] = str(here.most[lab])
+            row[columns["max_score"]] = str(here.most(lab))
             if result := changed[lab].get(row[columns["student_id"]]):
                 row[columns["raw_score"]], row[columns["score"]] = (
                     str(result.earned),
@@ -214,7 +218,7 @@ def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
 def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
     """Writes the scores of these labs. Canvas's importer takes *EX* for excused (``lib/gradebook_importer.rb``), and leaves an empty cell as it is."""
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *shown]
-    possible = [f"{here.most[name]:g}" for name in shown]
+    possible = [f"{here.most(name):g}" for name in shown]
     people = here.people | {student: Person(student) for student in here.others}
     numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
     see_that_nobody_shares("Canvas", numbers)
@@ -248,7 +252,7 @@ def _moodle(lab: Lab, here: _Here, file: Path) -> list[str]:
     It takes no grade above the maximum, so a bonus ends there.
     """
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
-    stand, most = here.stand[lab.name], here.most[lab.name]
+    stand, most = here.stand[lab.name], here.most(lab.name)
     students = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
     scores = {student: f"{min(score, most):.2f}" for student, score in here.scores[lab.name].items()}
     numbers = moodle_numbers(lab, students)
