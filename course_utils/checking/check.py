@@ -62,6 +62,13 @@ def _load_quietly_what_keras_will() -> None:
             importlib.import_module("tensorflow")
 
 
+def _switch_gradients_on() -> None:
+    """In PyTorch. A layer that switches them off in its ``forward`` leaves the kernel without any: then nothing can be trained there,
+    and right solutions would be refused."""
+    if torch := sys.modules.get("torch"):
+        torch.set_grad_enabled(True)
+
+
 def check(key: str) -> None:
     """Checks the exercise ``key`` (``"self_attention.causal_mask"``) in the notebook that calls this. One that is not on the core path
     and not written yet gets a line in grey, so that *Run All* and *Validate* pass without it.
@@ -73,6 +80,7 @@ def check(key: str) -> None:
     exercise = find_exercise(key)
     namespace = sys._getframe(1).f_globals
     _load_quietly_what_keras_will()
+    _switch_gradients_on()
     seed = os.environ.get(SEED_VARIABLE)
     defined = exercise.name in namespace
     outcomes = (
@@ -80,6 +88,7 @@ def check(key: str) -> None:
         if defined
         else not_run(exercise, "undefined")
     )
+    _switch_gradients_on()
     if seed is not None:
         _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
         return

@@ -36,7 +36,8 @@ def load_decoder(name: str, expected: Mapping[str, Any]) -> dict[str, torch.Tens
 
     Args:
         name: "names" or "news".
-        expected: parameter name -> anything with a shape: the model's ``state_dict()``.
+        expected: name -> tensor: the model's ``state_dict()``. It may hold more than the file does: a parameter under a second name,
+            and buffers of numbers that are not trained.
 
     Raises:
         ValueError: the model has other parameters than the file.
@@ -44,11 +45,17 @@ def load_decoder(name: str, expected: Mapping[str, Any]) -> dict[str, torch.Tens
     import torch
     from safetensors.numpy import load_file
 
-    found = load_file(file_of(name))
-    for key in sorted(set(found) | set(expected)):
-        if key not in found or key not in expected or tuple(found[key].shape) != tuple(expected[key].shape):
+    found = {key: torch.from_numpy(array.astype(np.float32)) for key, array in load_file(file_of(name)).items()}
+    at = {tensor.data_ptr(): key for key, tensor in expected.items() if key in found}
+    more = {
+        key: found[at[tensor.data_ptr()]] if tensor.data_ptr() in at else tensor
+        for key, tensor in expected.items()
+        if key not in found and (tensor.data_ptr() in at or not tensor.is_floating_point())
+    }
+    for key in sorted(set(found) | set(expected) - set(more)):
+        if key not in found or key not in expected or found[key].shape != expected[key].shape:
             raise ValueError(
                 f"The weights in {file_of(name).name} do not fit your model: {key} is missing or has another shape. "
                 "Construct the model with the lab's sizes, or train it."
             )
-    return {key: torch.from_numpy(array.astype(np.float32)) for key, array in found.items()}
+    return found | more

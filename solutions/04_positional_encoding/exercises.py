@@ -380,6 +380,8 @@ def _vectors(*shape: int, positions: str = ""):
         made: dict[str, Any] = {"x": normal(rng, *shape)}
         if positions == "drawn at random":
             made["positions"] = rng.integers(5, 90, shape[-2])
+        elif positions == "far apart":
+            made["positions"] = np.append(rng.integers(-60, 0), rng.integers(600, 1500, shape[-2] - 1))
         elif positions == "all 0":
             made["positions"] = np.zeros(shape[-2], dtype=int)
         return made
@@ -428,15 +430,16 @@ rotary_embedding = Exercise(
             together(_vectors(5, 6), _vectors(5, 200)),
         ),
         Case(
-            "a batch: (3, 7, 8); then batch and heads: (2, 3, 5, 10)",
-            together(_vectors(3, 7, 8), _vectors(2, 3, 5, 10)),
+            "a batch: (3, 7, 8); then batch and heads: (2, 3, 5, 10) and (2, 3, 3, 4)",
+            together(_vectors(3, 7, 8), _vectors(2, 3, 5, 10), _vectors(2, 3, 3, 4)),
         ),
         Case(
-            "positions drawn at random: of one sentence, of a batch, and of a single vector, (1, 1, 6)",
+            "positions drawn at random: of one sentence, of a batch, of a single vector, (1, 1, 6); one below 0 and some above 600",
             together(
                 _vectors(4, 6, positions="drawn at random"),
                 _vectors(3, 5, 8, positions="drawn at random"),
                 _vectors(1, 1, 6, positions="drawn at random"),
+                _vectors(4, 6, positions="far apart"),
             ),
         ),
         Case(

@@ -569,16 +569,18 @@ encoder = Exercise(
 # ---------------------------------------------------------------------------------- DecoderLayer
 
 
-def _decoder_layer_inputs(masked: bool = False, training: bool = False, norm_first: bool = False):
+def _decoder_layer_inputs(
+    masked: bool = False, training: bool = False, norm_first: bool = False, source_len: int = SOURCE_LEN
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
             "config": {**LAYER, "norm_first": norm_first},
             "weights": _layer(rng, "", DECODER),
             "x": _states(rng, BATCH, TARGET_LEN),
-            "enc_output": _states(rng, BATCH, SOURCE_LEN),
+            "enc_output": _states(rng, BATCH, source_len),
             "training": training,
             "look_ahead_mask": target_mask() if masked else None,
-            "padding_mask": source_mask() if masked else None,
+            "padding_mask": source_mask(longest=source_len) if masked else None,
         }
 
     return inputs
@@ -632,8 +634,11 @@ decoder_layer = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, not in training, no masks: 6 target words, 7 source words; one word is all zeros",
-            without_options(with_a_word_of_zeros(_decoder_layer_inputs())),
+            "post-norm, not in training, no masks: 6 target words, 7 source words; one word is all zeros; then both masks and 6 of both",
+            together(
+                without_options(with_a_word_of_zeros(_decoder_layer_inputs())),
+                _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
+            ),
         ),
         Case(
             "post-norm, both masks, and once more with other target words 4 and 5",
@@ -703,10 +708,18 @@ def _decoder_inputs(
             "enc_output": _states(rng, BATCH, source_len),
             "training": training,
             "look_ahead_mask": target_mask() if masked else None,
-            "padding_mask": source_mask() if masked else None,
+            "padding_mask": source_mask(longest=source_len) if masked else None,
         }
 
     return inputs
+
+
+def _as_long_as_each_other(rng: np.random.Generator) -> Inputs:
+    return {**_decoder_inputs(masked=True, source_len=TARGET_LEN)(rng), _TWICE: True}
+
+
+_TWICE = "two calls"
+"""An input of this name says that a second call must not change what the first one returned."""
 
 
 def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> dict[str, np.ndarray]:
@@ -735,7 +748,12 @@ def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> 
 
 
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
-    value = _call_layer("decoder")(learner, inputs)
+    call = _call_layer("decoder")
+    value = call(learner, inputs)
+    if _TWICE in inputs and isinstance(value, tuple | list) and value[-1] is call(learner, inputs)[-1]:
+        raise TypeError(
+            "two calls return the same dict, so the second changes what the first has returned. Make a new one in each call."
+        )
     arrays = _with_weights(value, inputs["config"]["num_layers"], inputs["x"] != PAD, "output")
     if "largest and smallest values" not in inputs:
         return arrays
@@ -758,7 +776,10 @@ decoder = Exercise(
                 _with_a_zero(_decoder_inputs(), look_ahead_mask=TARGET_LEN, padding_mask=SOURCE_LEN),
             ),
         ),
-        Case("post-norm, both masks", _decoder_inputs(masked=True)),
+        Case(
+            "post-norm, both masks; then as many source words as target words",
+            together(_decoder_inputs(masked=True), _as_long_as_each_other),
+        ),
         Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
         Case(
             "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
@@ -788,14 +809,16 @@ WHOLE = {**LAYER, "num_layers": 1, "source_vocab_size": SOURCE_WORDS, "target_vo
 WHOLE |= {"max_len": MAX_LEN}
 
 
-def _transformer_inputs(padded: bool = False, norm_first: bool = False, training: bool = False):
+def _transformer_inputs(
+    padded: bool = False, norm_first: bool = False, training: bool = False, source_len: int = SOURCE_LEN
+):
     def inputs(rng: np.random.Generator) -> Inputs:
-        lengths = LENGTHS if padded else np.full(BATCH, SOURCE_LEN)
+        lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
         target_lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
         return {
             "config": {**WHOLE, "norm_first": norm_first},
             "weights": _whole(rng, norm_first),
-            "source_ids": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
+            "source_ids": _ids(rng, lengths, source_len, SOURCE_WORDS),
             "target_ids": _ids(rng, target_lengths, TARGET_LEN, TARGET_WORDS),
             "training": training,
         }
@@ -848,9 +871,10 @@ transformer = Exercise(
             future_words_change_nothing,
         ),
         Case(
-            "post-norm, padded source and target; then with longer tables, and every default",
+            "post-norm, padded source and target, 7 and 6 words, then 6 and 6; then with longer tables, and every default",
             together(
                 _transformer_inputs(padded=True),
+                _transformer_inputs(padded=True, source_len=TARGET_LEN),
                 without_options(with_longer_tables(_transformer_inputs(padded=True))),
             ),
         ),

@@ -2,7 +2,8 @@
 
 .venv/bin/python solutions/12_text_to_text/measure.py reason         # "yes", "bottles are: yes", and another noun first; three seeds
 .venv/bin/python solutions/12_text_to_text/measure.py number         # a similarity without its reason, three seeds
-.venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps
+.venv/bin/python solutions/12_text_to_text/measure.py specialists    # each task alone, with its share of the steps, and the shipped model
+.venv/bin/python solutions/12_text_to_text/measure.py specialists 1  # the same with this seed; the shared model is trained anew
 .venv/bin/python solutions/12_text_to_text/measure.py stories        # one more task, alone, 3,000 steps
 .venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
 """
@@ -29,7 +30,7 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
-from course_utils.data.tasks import Example, answer, load_tasks, unseen_entities
+from course_utils.data.tasks import Example, TaskData, answer, load_tasks, unseen_entities
 from course_utils.evaluation import accuracy, paired
 from course_utils.models.text_to_text import Writer
 
@@ -39,6 +40,16 @@ def trained(tokens: BytePairs, examples: Sequence[Example], steps: int, seed: in
     torch.manual_seed(seed)
     writer = Writer(tokens)
     train(writer, {"one": list(examples)}, {"one": 1.0}, steps, seed)
+    return writer
+
+
+def shared_model(tokens: BytePairs, data: dict[str, TaskData], seed: int) -> Writer:
+    """The model for all tasks: the shipped one has seed 0."""
+    if seed == 0:
+        return Writer.shipped()
+    torch.manual_seed(seed)
+    writer = Writer(tokens)
+    train(writer, {name: data[name].train for name in SHARES}, SHARES, STEPS, seed)
     return writer
 
 
@@ -144,7 +155,7 @@ def _without_ending(word: str) -> str:
     return re.sub(r"(?<=...)(ing|ed|es|s|d|e)$", "", word)
 
 
-def main(what: str) -> None:
+def main(what: str, seed: int = 0) -> None:
     torch.set_num_threads(1)
     if what == "summaries":
         summaries()
@@ -179,9 +190,9 @@ def main(what: str) -> None:
                 flush=True,
             )
         return
-    shared = Writer.shipped()
+    shared = shared_model(tokens, data, seed)
     for name, share in SHARES.items():
-        writer, test = trained(tokens, data[name].train, round(STEPS * share), 0), data[name].test
+        writer, test = trained(tokens, data[name].train, round(STEPS * share), seed), data[name].test
         ours, theirs = (marks(each, name, test) for each in (writer, shared))
         difference = paired(accuracy(ours), accuracy(theirs))
         print(
@@ -191,8 +202,9 @@ def main(what: str) -> None:
         if name == "similarity":
             print(f"similarity alone: {as_numbers(writer, data[name].test)}", flush=True)
         if name == "entities":
-            print(f"entities never seen, alone: {right(writer, name, unseen_entities())} of 300", flush=True)
+            never = [right(each, name, unseen_entities()) for each in (writer, shared)]
+            print(f"entities never seen: alone {never[0]}, shared {never[1]} of 300", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], *map(int, sys.argv[2:]))

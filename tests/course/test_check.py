@@ -203,6 +203,19 @@ def test_a_pytorch_module_is_checked_with_weights_set_by_the_check(lab, capsys):
     assert "8 of 8 values differ" in report
 
 
+def test_a_layer_that_switches_gradients_off_does_not_fail_what_is_checked_or_trained_next(lab, capsys):
+    import torch
+
+    write_expected(lab, {"Module": reference_module()})
+    off = (
+        "import torch\nclass Module(torch.nn.Module):\n"
+        "    def __init__(self, a, b):\n        super().__init__()\n        self.linear = torch.nn.Linear(a, b)\n"
+        "    def forward(self, x):\n        torch.set_grad_enabled(self.training and False)\n        return self.linear(x)\n"
+    )
+    run(off, "kinds.Module", capsys)
+    assert torch.is_grad_enabled()
+
+
 @pytest.mark.slow
 def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
     write_expected(lab, {"Layer": reference_layer()})

@@ -371,11 +371,35 @@ def test_the_learners_code_gives_the_librarys_logits_and_its_64_tokens(learners_
 
 
 def test_weights_that_do_not_fit_a_model_are_refused():
+    import torch
+
     from course_utils.models.small_decoders import NAMES, load_decoder
 
     for name in NAMES:
         with pytest.raises(ValueError, match="do not fit your model"):
-            load_decoder(name, {"token_embedding.weight": np.zeros((2, 3))})
+            load_decoder(name, {"token_embedding.weight": torch.zeros(2, 3)})
+
+
+def test_the_weights_fit_a_model_that_the_check_accepts_and_that_names_the_table_twice_or_keeps_its_places(labs, split):
+    import torch
+
+    from course_utils.models.small_decoders import load_decoder
+
+    class Otherwise(labs[NAME].reference["GPT"]):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            self.head = torch.nn.Linear(*self.token_embedding.weight.T.shape, bias=False)
+            self.head.weight = self.token_embedding.weight
+            self.register_buffer("places", torch.arange(18))
+
+    speller = Otherwise(len(split["tokens"]), 18, 96, 4, 3)
+    speller.load_state_dict(load_decoder("names", speller.state_dict()))
+    usual = labs[NAME].reference["GPT"](len(split["tokens"]), 18, 96, 4, 3)
+    usual.load_state_dict(load_decoder("names", usual.state_dict()))
+    assert torch.equal(speller.head.weight, usual.token_embedding.weight)
+    assert torch.equal(speller.places, torch.arange(18))
+    with pytest.raises(ValueError, match="more.weight is missing"):
+        load_decoder("names", usual.state_dict() | {"more.weight": torch.zeros(2)})
 
 
 def test_the_weights_that_come_with_the_course_spell_new_names_better_than_counting(labs, split):
