@@ -22,7 +22,7 @@ from course_utils.checking.scopes import bound_names, local_names
 MOST = 2
 """At most this many names are reported."""
 
-_ALWAYS = frozenset(dir(builtins)) | frozenset(
+ALWAYS = frozenset(dir(builtins)) | frozenset(
     [
         "__name__",
         "__file__",
@@ -193,7 +193,7 @@ class _Notebook:
         seen, reached = {name}, [name]
         for each in reached:  # grows
             if definition := self.defined.get(each):
-                for other in sorted(definition.mentions - seen - _ALWAYS):
+                for other in sorted(definition.mentions - seen - ALWAYS):
                     seen.add(other)
                     reached.append(other)
                     yield other, definition.place

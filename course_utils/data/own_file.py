@@ -8,11 +8,14 @@ refuses in one sentence: the place, what is wrong there, and the cure. Whether t
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import io
 import json
+import math
 import re
 import unicodedata
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,6 +108,8 @@ def read_file(
     records = _records(path, notes, encoding)
     if not records:
         raise FileProblem(f"{path.name} has no rows. Was it saved before it was filled in?")
+    if task == "entities":
+        records = _sentences(path.name, records, notes)
     rows, places = _Table(path.name, task, records, notes).rows(dict(columns or {}))
     return OwnFile(path.name, task, rows, places, tuple(notes))
 
@@ -139,12 +144,14 @@ def _records(path: Path, notes: list[str], encoding: str | None) -> list[Record]
             raise FileProblem(f"{path.name} is {what}. {_SAVE}")
     text = _decoded(path.name, data, notes, encoding)
     start = text.lstrip()[:200].lower()
-    if start.startswith(("<!doctype", "<html", "<?xml")):
+    if re.match(r"<(!doctype|html|\?xml|[a-z]+[^>]*>\s*<)", start):
         raise FileProblem(f"{path.name} is a web page or XML, not a table. {_SAVE}")
     if start.startswith(("{", "[")):
         return _from_json(path, text, notes)
     if path.suffix.lower() in (".conll", ".iob", ".bio", ".iob2") or "-docstart-" in start:
         return _from_conll(path.name, text, notes)
+    if start.startswith("__label__"):
+        return _from_fasttext(text, notes)
     return _from_csv(path.name, text, notes)
 
 
@@ -204,12 +211,17 @@ def _from_csv(name: str, text: str, notes: list[str]) -> list[Record]:
     if said:
         text, skipped = text[said.end() :], 1
     known = _norms(" ".join(" ".join(each.values()) for each in NAMES.values()) + " " + GROUPS)
+    while (remark := re.match(r"#[^\n]*\n", text)) and not _norms(re.sub(r"[,;\t|]", " ", remark[0])) & known:
+        text, skipped = text[remark.end() :], skipped + 1
+        notes.append(f"Line {skipped} is a remark, and was skipped.")
     delimiter = said[1] if said else max(_DELIMITERS, key=lambda each: _fit(text, each, known))
     try:
         lines = _cells(text, delimiter, csv.QUOTE_MINIMAL)
     except _Unclosed as problem:
         if '"' in text and delimiter == "\t":  # tab-separated files often have quotes that mean nothing
             lines = _cells(text, delimiter, csv.QUOTE_NONE)
+        elif '\\"' in text:  # as MySQL writes it
+            lines = _cells(text, delimiter, csv.QUOTE_MINIMAL, escape="\\")
         else:
             raise FileProblem(
                 f"{name}, line {problem.line + skipped}: a quotation mark is not closed, or is followed by more text ({problem}). "
@@ -252,10 +264,17 @@ class _Unclosed(Exception):
         self.line = line
 
 
-def _cells(text: str, delimiter: str, quoting: int) -> list[tuple[int, list[str]]]:
+def _cells(text: str, delimiter: str, quoting: int, escape: str | None = None) -> list[tuple[int, list[str]]]:
     """Each line's number and cells; a cell may go on over several lines."""
     csv.field_size_limit(2**24)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        strict=True,
+        quoting=quoting,
+        escapechar=escape,
+        doublequote=escape is None,
+    )
     lines: list[tuple[int, list[str]]] = []
     before = 0
     try:
@@ -289,6 +308,17 @@ def _is_a_row(header: Sequence[str], lines: Sequence[Sequence[str]], known: set[
     )
 
 
+def _from_fasttext(text: str, notes: list[str]) -> list[Record]:
+    """Labels, each after ``__label__``, and then the text."""
+    notes.append("Form: fastText, a text and its labels on each line.")
+    return [
+        (f"line {number}", {"text": words.strip(), "label": re.findall(r"__label__(\S+)", labels)})
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip()
+        for labels, words in [re.match(r"((?:\s*__label__\S+)*)(.*)", line).groups()]
+    ]
+
+
 # ---------------------------------------------------------------------------------- JSON
 
 
@@ -298,11 +328,10 @@ def _from_json(path: Path, text: str, notes: list[str]) -> list[Record]:
         notes.append("Form: JSON Lines.")
         return _from_lines(name, text)
     try:
-        value = json.loads(text)
+        value = _JSON.decode(text)
     except ValueError as error:
-        first = text.lstrip().splitlines()[0]
         try:
-            json.loads(first)
+            _JSON.raw_decode(text.lstrip())
         except ValueError:
             line = getattr(error, "lineno", 1)
             raise FileProblem(
@@ -320,18 +349,26 @@ def _from_json(path: Path, text: str, notes: list[str]) -> list[Record]:
     return _from_object(name, value)
 
 
+_JSON = json.JSONDecoder(
+    parse_constant=lambda name: None
+)  # NaN is how some libraries write that there is no value
+
+
 def _from_lines(name: str, text: str) -> list[Record]:
-    records = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    """Objects one after another: each on a line of its own, or over several lines, with or without commas between them."""
+    records: list[Record] = []
+    end, number = 0, 1
+    while (start := re.compile(r"[\s,]*").match(text, end).end()) < len(text):
+        number += text.count("\n", end, start)
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise FileProblem(
-                f'{name}, line {number}: this is not JSON ({error}). Is the line complete, and is every quotation mark in a text written as \\"?'
-            ) from None
+            row, end = _JSON.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            why = "JSON has double quotation marks; Python's `json.dumps` writes them."
+            if not re.match(r"\{\s*'", text[start:]):
+                why = 'Is the line complete, and is every quotation mark in a text written as \\"?'
+            raise FileProblem(f"{name}, line {number}: this is not JSON ({error.msg}). {why}") from None
         records.append((f"line {number}", _object(name, f"line {number}", row)))
+        number += text.count("\n", start, end)
     return records
 
 
@@ -366,6 +403,11 @@ def _from_object(name: str, value: dict[str, Any]) -> list[Record]:
     data = value.get("data")
     if isinstance(data, list) and data and isinstance(data[0], dict) and "paragraphs" in data[0]:
         return list(_from_squad(data))
+    if _of(value.get("columns"), str) and _of(data, list):  # pandas: columns, index, data
+        return [
+            (f"element {number}", dict(zip(value["columns"], cells, strict=False)))
+            for number, cells in enumerate(data, 1)
+        ]
     texts = {_norm(key) for key, each in value.items() if isinstance(each, str) or _of(each, str)}
     if texts & _norms("text sentence content tokens words context question"):
         lists = {key: each for key, each in value.items() if isinstance(each, list)}
@@ -437,6 +479,38 @@ def _from_conll(name: str, text: str, notes: list[str]) -> list[Record]:
     return records
 
 
+def _sentences(name: str, records: list[Record], notes: list[str]) -> list[Record]:
+    """The sentences of a table with a word and its tag in each row; of any other table the records as they are.
+
+    Raises:
+        FileProblem: there is no column that says where a sentence begins.
+    """
+    by_norm = {_norm(column): column for column in records[0][1]}
+    word, tag = (
+        next((by_norm[one] for one in some.split() if one in by_norm), None)
+        for some in ("word token", "tag ner_tag ner iob bio label")
+    )
+    if word is None or tag is None:
+        return records
+    sentence = next((by_norm[one] for one in by_norm if re.match(r"(sent|doc)", one)), None)
+    if sentence is None:
+        raise FileProblem(
+            f"{name} has a word in each row, and no column that says to which sentence it belongs. Add one, sentence, with its number."
+        )
+    notes.append(f"Form: a word in each row; {sentence!r} says where a sentence begins.")
+    found: list[Record] = []
+    current = None
+    for place, record in records:
+        given = str(record.get(sentence) or "").strip()
+        if not found or given not in ("", current):  # the number may stand at the first word only
+            current = given
+            found.append((place, {"tokens": [], "ner_tags": []}))
+        if str(record.get(word) or "").strip():
+            found[-1][1]["tokens"].append(str(record[word]).strip())
+            found[-1][1]["ner_tags"].append(str(record.get(tag) or "O").strip())
+    return found
+
+
 def _from_parquet(path: Path, notes: list[str]) -> list[Record]:
     import datasets
     from pyarrow import ArrowException, parquet
@@ -489,6 +563,11 @@ def _named(rows: Iterable[dict[str, Any]], features: Mapping[str, Any]) -> list[
 def _from_sheet(path: Path, notes: list[str]) -> list[Record]:
     import pandas
 
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as packed:
+        if not any(name.startswith("xl/") or name == "content.xml" for name in packed.namelist()):
+            raise FileProblem(
+                f"{path.name} is a zip archive without a sheet in it. Unpack it, and read the file that it holds."
+            )
     try:
         sheet = pandas.read_excel(path, dtype=object, keep_default_na=False)
     except ImportError:
@@ -810,6 +889,8 @@ def _loaded(value: Any, beginnings: str) -> Any:
     """What a cell holds, if it is written as JSON or as Python writes it; else the cell."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, float) and math.isnan(value):  # how pandas and Parquet say that there is none
+        return None
     if not isinstance(value, str) or not value.strip().startswith(tuple(beginnings)):
         return value
     for load in (json.loads, ast.literal_eval):

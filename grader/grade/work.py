@@ -26,6 +26,7 @@ from grader.grade.results import with_results
 from grader.grade.working import SecondRun, second_run, with_working
 from grader.receive.beside import in_folder
 from grader.receive.handed_in import fingerprint_of_submission
+from grader.receive.left_out import with_what_is_used
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.reference.follow import FollowThrough, Substitutions
@@ -231,8 +232,9 @@ class Grading:
         beside = in_folder(self.lab, path).used_by(read.cells)
         rebuilt = rebuild(self.release, read.cells, beside.modules)
         notes = (*found_notes, *read.notes, *rebuilt.notes, *beside.sentences())
-        places = places_of(rebuilt.notebook, [cell.text for cell in read.cells])
-        return Prepared(folder, handed_in, rebuilt.notebook, "", bool(rebuilt.missing), notes, places)
+        notebook = with_what_is_used(rebuilt.notebook)
+        places = places_of(notebook, [cell.text for cell in read.cells])
+        return Prepared(folder, handed_in, notebook, "", bool(rebuilt.missing), notes, places)
 
     def judged(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Judged:
         """Judges the results of running a submission, and finds out whether it has to be run a second time."""

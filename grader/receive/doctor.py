@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -18,6 +18,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.files import MAX_PARSED, printable
 from grader.receive.beside import Beside, files_beside, names, sort_out
+from grader.receive.left_out import with_what_is_used
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
 from grader.reference.lab import (
@@ -119,6 +120,7 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     release = lab.release()
     files, problems = _files(lab, file, read.cells)
     rebuilt = rebuild(release, read.cells, files)
+    rebuilt = replace(rebuilt, notebook=with_what_is_used(rebuilt.notebook))
     places = places_of(rebuilt.notebook, [cell.text for cell in read.cells])
     modules = {name.removesuffix(".py") for name in files}
     without = _without_values(lab, release, rebuilt.notebook, places, modules)
