@@ -108,7 +108,7 @@ def read_file(
     records = _records(path, notes, encoding)
     if not records:
         raise FileProblem(f"{path.name} has no rows. Was it saved before it was filled in?")
-    if task == "entities":
+    if "spans" in COLUMNS[task]:
         records = _sentences(path.name, records, notes)
     rows, places = _Table(path.name, task, records, notes).rows(dict(columns or {}))
     return OwnFile(path.name, task, rows, places, tuple(notes))

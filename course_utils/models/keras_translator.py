@@ -70,7 +70,8 @@ def _variable(part: Any, attribute: str, name: str, kind: str) -> Any:
     """What a built Keras layer of this ``kind`` has under ``name``, or an error that says why it is not there."""
     variable = getattr(part, name, None)
     if variable is None and type(part).__name__ == kind:
-        raise WrongLayer(f"`{attribute}` has no weights: it is never called.")
+        why = f"no {name}, but other weights" if part.weights else "no weights: it is never called"
+        raise WrongLayer(f"`{attribute}` has {why}.")
     if variable is None:
         raise WrongLayer(f"`{attribute}` is a {type(part).__name__}; expected a keras.layers.{kind}.")
     return variable

@@ -26,7 +26,7 @@ from grader.grade.results import with_results
 from grader.grade.working import SecondRun, second_run, with_working
 from grader.receive.beside import in_folder
 from grader.receive.handed_in import fingerprint_of_submission
-from grader.receive.left_out import with_what_is_used
+from grader.receive.needed import with_what_is_used
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.reference.follow import FollowThrough, Substitutions

@@ -18,7 +18,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.files import MAX_PARSED, printable
 from grader.receive.beside import Beside, files_beside, names, sort_out
-from grader.receive.left_out import with_what_is_used
+from grader.receive.needed import with_what_is_used
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
 from grader.reference.lab import (

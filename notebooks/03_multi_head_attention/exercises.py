@@ -393,6 +393,12 @@ def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> dict[str, nn.Pa
     import torch
 
     there = dict(module.named_parameters())
+    names = {id(parameter): name for name, parameter in there.items()}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        if name in wanted and name not in there:
+            raise WrongModule(
+                f"`{name}` and `{names[id(parameter)]}` are one and the same parameter, under two names. Each of the four layers has its own."
+            )
     has = ", ".join(f"`{name}`" for name in there) or "none"
     for name, array in wanted.items():
         if name not in there:

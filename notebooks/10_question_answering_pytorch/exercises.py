@@ -422,8 +422,8 @@ make_features = Exercise(
         ),
         Case("a context of three windows", _features(15, (5, 6))),
         Case(
-            "an answer that another window begins with the end of, and one that begins within a word",
-            together(_features(15, (3, 5)), _features(15, (5, 7), cut=3)),
+            "an answer that another window begins with the end of, one that begins within a word, and one that is longer than the overlap",
+            together(_features(15, (3, 5)), _features(15, (5, 7), cut=3), _features(15, (1, 4), overlap=1)),
         ),
         Case(
             "the answer at the end of a context of three windows; then with the full stop after it",

@@ -152,6 +152,9 @@ def _unusual(rng: np.random.Generator, task: str, words: list[str]) -> list[dict
         text = "Zo\u00eb sings."  # as long as it has characters; bytes it has one more
         for spans in ([[0, 11, "A"]], [[0, 12, "A"]], [[3, 4, "A"]], [[0, 3, "A"], [0, 3, "A"]]):
             rows.append(row | {"text": text, "spans": spans})
+        rows.append(
+            row | {"text": text, "spans": [[0, 99, "A"]], "group": blank}
+        )  # a fault in one column hides others
         for spans in ([[4, 9, "A"], [0, 3, "B"]], [[0, 3, ""]], [[0, 3, " "]], [[0, 3, "7"]]):
             rows.append(row | {"text": text, "spans": spans})  # in another order, and with any label
     else:

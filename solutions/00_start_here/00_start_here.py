@@ -242,7 +242,7 @@ show_table(["scores", "exp", "softmax"], rows)
 measured("start_here.overflow", shown=700 <= largest_right < 1000)
 
 # %% [markdown]
-# These four pairs have the same difference, so they should have the same softmax. But the last two give `nan`, *not a number*: infinity
+# These four pairs have the same difference, so they should have the same softmax. But in the last two there is a `nan`, *not a number*: infinity
 # divided by infinity. Every number computed from it is `nan` too. So a single large score can spoil everything that is computed after it.
 #
 # **Discuss with a neighbour,** or write two sentences. Put two facts together: large scores overflow, but adding any number to all scores changes nothing.

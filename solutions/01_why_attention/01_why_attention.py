@@ -1674,8 +1674,8 @@ def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, in
             first word count too).
         sequential_steps: how many steps of one layer must wait for each other; 1 if
             none has to.
-        path_length: steps from the first input to the last output. Self-attention and
-            convolutions: the number of layers to be stacked until the last output
+        path_length: of the way from the first input to the last output. Self-attention
+            and convolutions: the number of layers to be stacked until the last output
             depends on the first input, at least 1. For a dilated stack that is the
             smallest L of at least 1 with kernel**L >= n. Recurrent: n, the number of
             states on the path, both ends included.

@@ -323,8 +323,8 @@ class LinearMadeInForward(nn.Module):
 
 slip("MultiHeadAttention", "LinearMadeAnewInForward",
      "The layers of __init__ exist, but forward makes new ones at every call.",
-     "`__init__` makes the four layers, but `forward` does not use them: it makes fresh, random ones. So the "
-     "same input gives a different output each time, and training has no effect.",
+     "The same input gives a different output each time. If `forward` makes layers of its own, they are fresh and "
+     "random at every call, and training has no effect. (If it uses those of `__init__`, look for dropout that is always on.)",
      ("self.w_query(query), self.w_key(key), self.w_value(value)",
       "(nn.Linear(query.shape[-1], query.shape[-1])(x) for x in (query, key, value))"))
 
@@ -358,7 +358,7 @@ class EmbeddingCutIntoPieces(nn.Module):
 
 
 slip("MultiHeadAttention", "BiasIgnored", "The layers have biases, whatever `bias` says.",
-     "`bias` never reaches the layers: nn.Linear has a bias unless you tell it otherwise.",
+     "`bias` does not reach every layer: nn.Linear has a bias unless you tell it otherwise.",
      (", bias=bias", "", 4))
 
 slip("MultiHeadAttention", "ViewWithoutTranspose",

@@ -311,9 +311,13 @@ def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
     for training, given in ((False, x.clone()), (True, x)):
         try:
             outputs.append(run_module(module.train(training), {"x": given}))
-        except ValueError:
+        except ValueError as error:
             if x.shape[1] <= len(weights):
                 raise
+            if not str(error).strip():
+                raise TypeError(
+                    "the ValueError for too many tokens has no text: it must say what is wrong."
+                ) from None
             refused.append(training)
     if len(refused) == 2:
         return {"refused": True, "output": np.zeros(x.shape)}

@@ -167,7 +167,7 @@ def layer_norm(
     x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6
 ) -> torch.Tensor:
     """Layer normalisation (Ba et al. 2016): each word's features get mean 0 and
-    variance 1, then γ and β.
+    variance 1, then γ and β. Written out, without PyTorch's own layer_norm.
 
     Args:
         x: (..., features), float32.
@@ -959,8 +959,8 @@ for norm_first in (False, True):
 # ## Part 2: train and use
 #
 # **A good place for a break.** The machine is built and agrees with PyTorch's own. Save the notebook, and come back for the second sitting: you teach the model
-# to translate, let it write, and look at where it looked. To go on another day, run the cells above once (menu *Run*, *Run All Above Selected Cell*); they take
-# seconds.
+# to translate, let it write, and look at where it looked. If you go on another day, run the cell at the top first,
+# *Continue here*.
 #
 # ## 7. Learning to translate
 #
@@ -1185,7 +1185,7 @@ def train_step(
     smoothing: float = 0.1,
 ) -> float:
     """One step of training with teacher forcing; the weights change, and the optimizer
-    keeps the learning rate.
+    goes on with this learning rate.
 
     Args:
         model: `model(source_ids, decoder_input)` gives (logits, attention). It is put
@@ -1285,8 +1285,9 @@ def greedy_decode(
 
     Returns:
         (batch, length), length at most max_len: the words of each sentence without BOS;
-        pad_id in the place of EOS and after it (a last column of nothing but padding
-        may be missing). The model is not called again once every sentence has ended.
+        pad_id in the place of EOS and after it. Whether there is a last column with
+        nothing but padding does not matter. The model is not called again once every
+        sentence has ended.
     """
     target_ids = source_ids.new_full((len(source_ids), 1), bos_id)
     ended = torch.zeros(len(source_ids), dtype=torch.bool, device=source_ids.device)

@@ -1034,14 +1034,20 @@ def input_lags_one_word_behind(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 def _call_shift(learner: Callable, inputs: Inputs) -> Any:
     """Ids are for an embedding, which takes whole numbers only."""
-    return _whole_numbers(call_with_tensors(learner, inputs))
-
-
-def _whole_numbers(ids: Any) -> Any:
-    """Ids, unless an embedding could not look them up."""
     import torch
 
-    if isinstance(ids, torch.Tensor) and ids.numel() and ids.dtype not in (torch.int64, torch.int32):
+    return _whole_numbers(call_with_tensors(learner, inputs), (torch.int64,))
+
+
+def _whole_numbers(ids: Any, kinds: tuple[torch.dtype, ...] = ()) -> Any:
+    """Ids, unless an embedding could not look them up, or they are not of these ``kinds``."""
+    import torch
+
+    if (
+        isinstance(ids, torch.Tensor)
+        and ids.numel()
+        and ids.dtype not in (kinds or (torch.int64, torch.int32))
+    ):
         raise TypeError(
             f"it returned a tensor of {ids.dtype}; expected whole numbers of torch.int64: they are ids, for an embedding."
         )
@@ -1257,7 +1263,10 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     for weight in model.parameters():
         weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
     optimizer = DescentWithDecay(model.parameters(), lr=0.01)
-    optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
+    optimizer.param_groups = [  # as a scheduler may have left them
+        {"params": [weight], "lr": 0.01 * number, "initial_lr": 0.4}
+        for number, weight in enumerate(model.parameters(), 1)
+    ]
     with one_thread():
         given = {"model": model, "optimizer": optimizer}
         losses = [call_function(learner, given | tensors(step)) for step in inputs["steps"]]
@@ -1290,7 +1299,7 @@ train_step = Exercise(
         Case("one step, no padding", _steps([0.5])),
         Case("one step with large gradients, smoothing 0", _steps([0.5], scale=20.0, smoothing=0.0)),
         Case("one step with padded targets, smoothing 0.2", _steps([0.5], padded=True, smoothing=0.2)),
-        Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
+        Case("three steps with other batches and learning rates: 0.5, 0 and 0.25", _steps([0.5, 0.0, 0.25])),
     ),
     properties=(trained_in_training_mode, weights_have_moved),
 )

@@ -109,7 +109,7 @@ show_transformer("transformer_tensorflow")
 # | training or not | a state: `model.train()`, `model.eval()` | an argument: `model(x, training=True)` |
 # | a linear layer | `nn.Linear(in, out)`, weight (out, in) | `Dense(out)`, kernel (in, out) |
 # | several layers in a list | `nn.ModuleList` | an ordinary list |
-# | heads in the weights | columns of a (d_model, d_model) matrix | an axis: kernel (d_model, heads, head size) |
+# | heads in the weights | rows of a (d_model, d_model) weight | an axis: kernel (d_model, heads, head size) |
 # | a boolean mask | True = blocked in `nn.MultiheadAttention` | True = may attend in `attention_mask` |
 # | default epsilon of LayerNorm | 1e-5 | 1e-3 |
 # | order of a loss | (logits, labels) | (labels, logits) |
@@ -1286,8 +1286,8 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
 
     Returns:
         ids (batch, n), whole numbers, n <= max_len: the words without BOS; pad_id in
-        the place of EOS and after it (a last column of nothing but padding may be
-        missing). The model is not called again once every sentence has ended.
+        the place of EOS and after it. Whether there is a last column with nothing but
+        padding does not matter. The model is not called again once every sentence has ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")

@@ -885,7 +885,7 @@ slip("masked_accuracy", "int64_against_int32",
 slip("WarmupSchedule", "counted_from_0",
      "The step is used as Keras passes it, so the rate lags one update behind.",
      "Keras passes the number of updates made *before* this one, so the first is 0. The paper counts 1, 2, "
-     "3. As it is, your first update has a rate of 0 and changes nothing.",
+     "3. So count the update that is being made, too.",
      (" + 1.0", ""))
 
 slip("WarmupSchedule", "larger_of_the_two", "The larger of the two terms is taken instead of the smaller.",

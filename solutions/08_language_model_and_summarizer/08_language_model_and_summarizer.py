@@ -754,7 +754,7 @@ def sampling_probabilities(
     Args:
         logits: (..., vocabulary), no two of a row equal. Large ones must not overflow.
         temperature: above 0.
-        top_k: keep that many tokens; never more than there are. None keeps all.
+        top_k: keep that many tokens, from 1 to all of them. None keeps all.
         top_p: keep the smallest set of likeliest tokens with a sum of at least this; a
             sum of exactly this is enough. None keeps all.
 
@@ -1027,7 +1027,7 @@ print(f"headlines of articles whose names were never seen ({len(written)}): "
 # the **longest common subsequence**. Divided by the length of the candidate, this is a precision. Divided by the length of the reference, it
 # is a recall. F1 is their harmonic mean.
 #
-# The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
+# The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* has two words, *mayor bridge* (or *mayor the*):
 
 # %%
 candidate = ["the", "mayor", "opened", "the", "new", "bridge"]

@@ -752,9 +752,11 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> Any:
     if inputs["dropout_rate"] not in (0, 1):
         return _what_dropout_leaves(model, inputs)
     logits = model(ids, mask)
-    if inputs["training"] and not model.encoder.training:
+    if model.encoder.training != inputs["training"]:
+        modes = ("training", "evaluation") if inputs["training"] else ("evaluation", "training")
+        act = "never act" if inputs["training"] else "always act"
         raise WrongForm(
-            "after a call in training mode the encoder is in evaluation mode, so its own dropout would never act. Leave it to "
+            f"after a call in {modes[0]} mode the encoder is in {modes[1]} mode, so its own dropout would {act}. Leave it to "
             "whoever calls the module which mode it is in."
         )
     if not isinstance(logits, torch.Tensor) or logits.shape != (*ids.shape, NUM_LABELS):

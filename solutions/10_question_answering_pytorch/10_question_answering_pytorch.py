@@ -582,8 +582,8 @@ check("question_answering_pytorch.best_span")
 # %% [markdown]
 # ## 4. When is an answer right?
 #
-# **A good place for a break.** You can already ask the reader, but it does not know anything yet. Next come its scores, its training, and your own
-# questions. If you go on another day, run the cells above first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# **A good place for a break.** The reader is built, and it can choose a span, but it does not know anything yet. Next come its scores, its training, and your own
+# questions. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # *The kitchen.* and *kitchen* are the same answer. SQuAD's rules handle this as follows. First both are **normalised**:
 #
@@ -1754,7 +1754,7 @@ else:
 # | long texts: answers in the middle are missing | windows without overlap, or only the first window is read |
 # | the loss falls, exact match stays at 0 | positions counted from the beginning of the context, not of the window |
 # | a good F1 and a bad exact match | articles, full stops: no normalisation; or the reader adds a word |
-# | loss is NaN | a softmax of logits in the hundreds, or -inf at the right token: a target that is not allowed |
+# | loss is infinite or NaN | the logarithm of a softmax of logits in the hundreds, or -inf at the right token: a target that is not allowed |
 
 # %% [markdown]
 # ## Review quiz

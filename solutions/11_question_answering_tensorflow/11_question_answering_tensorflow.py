@@ -566,7 +566,7 @@ check("question_answering_tensorflow.best_spans")
 # ## 5. Training in a graph
 #
 # **A good place for a break.** The reader is built and can choose the best span of every window. Next it learns, and you compare it with
-# its twin. If you go on another day, run the cells above first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# its twin. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # ### Exercise 7: `train_step`
 #
@@ -1345,7 +1345,7 @@ else:
 # | every window has the answer of the first one | the table flattened over the batch axis |
 # | a new line about retracing, and a long wait, at every batch | no input signature: a graph for every width |
 # | `'SymbolicTensor' object has no attribute 'numpy'` | `.numpy()` inside a graph: there the tensor has no value yet |
-# | `OperatorNotAllowedInGraphError` | `if` on a tensor in code that AutoGraph does not rewrite, such as a lambda's or a library's |
+# | `OperatorNotAllowedInGraphError` | `if` on a tensor in code that AutoGraph does not rewrite, such as a library's |
 # | a list has one entry after a hundred steps | Python's side effects happen while a graph is traced, not when it runs |
 # | no gradients: `None` in the list | the forward pass is not on the tape, or went through NumPy |
 # | right on long windows, wrong on short ones in the same batch | no attention mask: the model reads padding, too |

@@ -819,8 +819,8 @@ def span_corruption(
 
     Args:
         ids: a text.
-        spans: begin and end (exclusive) of what is cut out, perhaps nothing; in order,
-            with at least one token between two of them.
+        spans: begin and end (exclusive) of what is cut out; there may be none. They are
+            in order, with at least one token between two of them.
         first_sentinel: the id of the first sentinel; the next ones follow it.
 
     Returns:
@@ -954,9 +954,9 @@ def select_pairs(
 
     Returns:
         training, test: two lists of pairs, each in the order of `pairs`. The test has
-        the pairs of what is held out. Training has those of the others whose text is
-        not in the test, and whose summary is not in it either. Where several of the
-        pairs left in a list have the same text, only the first one stays.
+        the pairs of what is held out; where several have the same text, only the first
+        one. Training has those of the others whose text is not in the test, and whose
+        summary is not in it either; of the same text, only the first one again.
     """
     # 1. The test.
     ### BEGIN SOLUTION

@@ -809,7 +809,7 @@ show_table(
 # ## 4. Training the encoder
 #
 # **A good place for a break.** Your data are split honestly, and you know what a frozen encoder makes of them. Next you train the encoder
-# itself. If you go on another day, run the cells above first (menu *Run*, *Run All Above Selected Cell*); that takes about a minute.
+# itself. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Say that 96 of your rows are labelled, drawn at random. Can the encoder itself be improved with them? **Full fine-tuning** changes all six of its layers (not the word embeddings). **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
 # $W_0$ as it is and learns a correction of low rank beside it:
@@ -1216,7 +1216,7 @@ check("your_own_dataset.calibration_error")
 # %% [markdown]
 # ### Exercise 9: `best_temperature`
 #
-# A model that is too sure can be cooled down afterwards: divide all of its logits by one number, the **temperature** (Guo et al. 2017, section 4.2). Above 1, the
+# A model that is too sure can be corrected afterwards: divide all of its logits by one number, the **temperature** (Guo et al. 2017, section 4.2). Above 1, the
 # probabilities become more equal; below 1, sharper. The most probable class stays the same, and so does the accuracy. The number is chosen on *validation* texts: take the one with the lowest mean
 # negative log-likelihood of the true classes.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections import Counter
 from typing import Any
 
@@ -72,6 +74,12 @@ READ = {  # file -> its bytes, the task, the rows, and a part of what is said ab
     ),
     "array.json": (json.dumps(TWO, indent=2), "classification", TWO, "Form: JSON."),
     "array-in-the-wrong-ending.csv": (json.dumps(TWO), "classification", TWO, "Form: JSON."),
+    "split.json": (json.dumps({"columns": ["text", "label"], "index": [0, 1], "data": [[*row.values()] for row in TWO]}), "classification", TWO, "JSON"),
+    "over-several-lines.jsonl": ("\n".join(json.dumps(row, indent=1) for row in TWO), "classification", TWO, "JSON Lines"),
+    "commas-after-lines.jsonl": (",\n".join(json.dumps(row) for row in TWO), "classification", TWO, "JSON Lines"),
+    "fasttext.txt": ("\n".join(f"__label__{row['label']} {row['text']}" for row in TWO), "classification", TWO, "fastText"),
+    "remark.csv": ("# exported in May\n" + table(), "classification", TWO, "Line 1 is a remark"),
+    "backslashes.csv": ('text,label\n"a, b \\"c\\"",x\n', "classification", [{"text": 'a, b "c"', "label": "x"}], "commas"),
     "lines.json": (lines(*TWO) + b"\n\n", "classification", TWO, "JSON Lines"),
     "columns.json": (json.dumps({"text": [row["text"] for row in TWO], "label": [row["label"] for row in TWO]}), "classification", TWO, "JSON"),
     "pandas.json": (
@@ -111,6 +119,12 @@ READ = {  # file -> its bytes, the task, the rows, and a part of what is said ab
     "no-entities.csv": ("text;spans\nnobody;\n", "entities", [{"text": "nobody", "spans": []}], ""),
     "hugging-face-tags.jsonl": (lines({"tokens": TEXT.split(), "ner_tags": ["B-PER", "O", "B-PER"]}), "entities", NAME, "'tokens' as tokens"),
     "words.conll": ("Ada NNP B-PER\nmet VBD O\nBob NNP B-PER\n\nIt PRP O\n", "entities", [*NAME, {"text": "It", "spans": []}], "CoNLL"),
+    "a-word-in-each-row.csv": (
+        "Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-PER\n,met,VBD,O\n,Bob,NNP,B-PER\nSentence: 2,It,PRP,O\n", "entities",
+        [*NAME, {"text": "It", "spans": []}], "a word in each row; 'Sentence #'",
+    ),
+    "sentences-by-number.tsv": ("sent_id\ttoken\tner\n1\tAda\tB-PER\n1\tmet\tO\n1\tBob\tB-PER\n2\tIt\tO\n", "entities",
+                                [*NAME, {"text": "It", "spans": []}], "'sent_id'"),
     "long-names.conll": ("Ada B-PER\nLovelace I-PER\nand O\nYork I-LOC\n", "entities",
                          [{"text": "Ada Lovelace and York", "spans": [[0, 12, "PER"], [17, 21, "LOC"]]}], "CoNLL"),
     "squad.json": (
@@ -143,6 +157,14 @@ def test_a_file_is_read_as_what_it_means(tmp_path, labs, name):
     assert labs["13_your_own_dataset"].reference["validate_rows"](file.rows, task) == []
 
 
+def _zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("data.csv", table())
+    return file.getvalue()
+
+
+ZIP = _zip()
 REFUSED = {  # file -> its bytes, the task, and what the sentence says
     "nothing.csv": (b"", "classification", "has no rows"),
     "header-only.csv": (b"text,label\n", "classification", "has no rows"),
@@ -157,6 +179,10 @@ REFUSED = {  # file -> its bytes, the task, and what the sentence says
     "sheet.xls": (b"\xd0\xcf\x11\xe0rest", "classification", "an old Excel or Word file. Save it as “CSV UTF-8”"),
     "print.csv": (b"%PDF-1.7", "classification", "is a PDF"),
     "page.csv": (b"<!DOCTYPE html><html></html>", "classification", "a web page"),
+    "table.xls": (b"<table>\n<tr><td>text</td></tr></table>", "classification", "a web page or XML"),
+    "packed.zip": (ZIP, "classification", "a zip archive without a sheet in it. Unpack it"),
+    "python.jsonl": (b"{'text': 'a', 'label': 'x'}\n", "classification", "line 1: this is not JSON.*double quotation marks"),
+    "words-without-sentences.csv": (b"word,tag\nAda,B-PER\n", "entities", "no column that says to which sentence it belongs"),
     "packed.csv": (b"\x1f\x8b\x08\x00", "classification", "compressed"),
     "damaged.parquet": (b"PAR1 nothing PAR1", "classification", "a damaged Parquet file"),
     "spans-as-words.csv": (b"text,spans\nAda met Bob,Ada\n", "entities", r"row 1 \(line 2\), column spans: this is 'Ada'; expected a list of spans"),
@@ -184,6 +210,12 @@ def test_a_file_that_is_not_there_is_refused_with_the_folder_that_was_meant(tmp_
         FileProblem, match=r"tickets.csv cannot be read: No such file.*of this notebook is .*"
     ):
         read_file("tickets.csv", "classification")
+
+
+def test_a_label_that_is_no_number_is_missing(tmp_path, labs):
+    (tmp_path / "nan.jsonl").write_text('{"text": "a", "label": NaN}\n{"text": "b", "label": 1}\n')
+    rows = read_file(tmp_path / "nan.jsonl", "classification").rows
+    assert labs["13_your_own_dataset"].reference["validate_rows"](rows, "classification") == [(1, "label")]
 
 
 def test_columns_and_encoding_can_be_said(tmp_path):

@@ -42,6 +42,12 @@ _COMPLAINTS = (
      "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
     _Complaint("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
      "None is used as if it were a value. Is it an argument or an entry of a list that may be None, or the result of a function without a `return`?"),
+    _Complaint("left changed", r"after (a|the) call\b.*\bmode\b|afterwards gradients are|other keys afterwards|requires_grad|is another layer after the call",
+     "It leaves something changed that it must leave as it was. The message says what."),
+    _Complaint("unknown size", r"None values not supported|Attempt to convert a value \(None\)|unsupported operand.*Tensor.*NoneType|Cannot convert '?None",
+     "In a graph, the length of an axis may be unknown: then it is None in `x.shape`. `ops.shape(x)` has it in any case."),
+    _Complaint("value in a graph", r"'SymbolicTensor'|SymbolicTensor.* is not supported|KerasTensor.* (cannot|has no)",
+     "While a graph is made, a tensor has no value yet, so `float`, `int` and `.numpy()` cannot read it. `ops.cast` makes another kind of number of it."),
     _Complaint(
         "another form",
         r"WrongForm(?!.*(no parameter|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",

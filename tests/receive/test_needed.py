@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.handout.demo import solved
-from grader.receive.left_out import with_what_is_used
+from grader.receive.needed import with_what_is_used
 from grader.reference.lab import ADDED_TAG, SKIP_TAG
 
 
