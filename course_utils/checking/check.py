@@ -64,7 +64,7 @@ def _load_quietly_what_keras_will() -> None:
 
 def _switch_gradients_on() -> None:
     """In PyTorch. A layer that switches them off in its ``forward`` leaves the kernel without any: then nothing can be trained there,
-    and right solutions would be refused."""
+    and right code would be refused."""
     if torch := sys.modules.get("torch"):
         torch.set_grad_enabled(True)
 

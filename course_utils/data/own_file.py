@@ -1,6 +1,6 @@
 """A learner's own file, whatever wrote it, as the rows of a task of lab 13.
 
-The reader finds out the form (CSV with any delimiter, JSON, JSON Lines, CoNLL, Parquet, a sheet), the encoding and the columns, under
+The reader finds out the form (CSV with any delimiter, JSON, JSON Lines, fastText, CoNLL, Parquet, a sheet), the encoding and the columns, under
 the names that spreadsheets, Hugging Face, Doccano, Label Studio, spaCy and SQuAD give them. It says what it took. What it cannot read it
 refuses in one sentence: the place, what is wrong there, and the cure. Whether the rows are sound is what `validate_rows` asks.
 """
@@ -148,7 +148,7 @@ def _records(path: Path, notes: list[str], encoding: str | None) -> list[Record]
         raise FileProblem(f"{path.name} is a web page or XML, not a table. {_SAVE}")
     if start.startswith(("{", "[")):
         return _from_json(path, text, notes)
-    if path.suffix.lower() in (".conll", ".iob", ".bio", ".iob2") or "-docstart-" in start:
+    if path.suffix.lower() in (".conll", ".iob", ".bio", ".iob2") or "-docstart-" in start or _is_conll(text):
         return _from_conll(path.name, text, notes)
     if start.startswith("__label__"):
         return _from_fasttext(text, notes)
@@ -454,6 +454,12 @@ def _from_squad(data: Sequence[Mapping[str, Any]]) -> Iterable[Record]:
 # ---------------------------------------------------------------------------------- CoNLL, Parquet, sheets
 
 
+def _is_conll(text: str) -> bool:
+    """Whether all of the first lines end in a tag. A table with a tag in each row has a header."""
+    lines = [line.strip() for line in text[:20_000].splitlines()[:200] if line.strip()]
+    return bool(lines) and all(re.search(r"[ \t](O|[BIESLUM]-\w+)$", line) for line in lines)
+
+
 def _from_conll(name: str, text: str, notes: list[str]) -> list[Record]:
     """A word and its tag on each line (the first column and the last), an empty line between texts."""
     notes.append("Form: CoNLL, the first column as words, the last as tags.")
@@ -664,7 +670,7 @@ class _Table:
             self._guess(taken)
         missing = [role for role in names if role not in taken and role not in ("group", "start")]
         if missing:
-            example = f'read_file(FILE, TASK, columns={{"{self.there[0]}": "{missing[0]}"}})'
+            example = f'read_file(FILE, TASK, columns={{"{self.there[-1]}": "{missing[-1]}"}})'
             raise FileProblem(
                 f"{self.name} has no column that is known as {' or '.join(missing)}; it has {', '.join(map(repr, self.there[:12]))}. "
                 f"Rename the column in the file, or say which it is: {example}."

@@ -1287,7 +1287,8 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
     Returns:
         ids (batch, n), whole numbers, n <= max_len: the words without BOS; pad_id in
         the place of EOS and after it. Whether there is a last column with nothing but
-        padding does not matter. The model is not called again once every sentence has ended.
+        padding does not matter. The model is not called again once every sentence has
+        ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")

@@ -291,6 +291,25 @@ def test_what_an_input_is_nearly_too_is_not_called_nearly_right():
     assert "nearly right" not in names_of([got] * 2, [wanted] * 2, inputs=nested)
 
 
+def test_weights_after_a_step_are_nearly_right_only_if_the_step_is():
+    before = 20 * RNG.normal(size=(3, 40))
+    step = RNG.normal(size=(3, 40))
+    inputs = [{"weights": before}] * 2
+    for factor, is_nearly in ((1.01, True), (0.5, False)):
+        found = names_of([before + factor * step] * 2, [before + step] * 2, inputs=inputs)
+        assert ("nearly right" in found) == is_nearly, factor
+
+
+def test_ids_are_names_and_so_never_too_large():
+    wanted = np.array([[3, 9, 4], [7, 5, 8]])
+    got = wanted + [[0, 5, 2], [11, 0, 3]]
+    assert "too large" in names_of([got] * 2, [wanted] * 2, names=("y",))
+    for output in ("ids", "decoder_ids", "labels"):
+        both = (output, "loss")
+        found = judged([[got, 1.0]] * 2, [[wanted, 1.0]] * 2, names=both)
+        assert "too large" not in [each.name for each in found]
+
+
 def test_one_place_that_is_twice_another_is_no_factor():
     assert "factor" not in names_of([np.array(2)], [np.array(4)])
     assert "factor" in names_of([np.array(2.0)], [np.array(4.0)])
@@ -514,6 +533,18 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
             "truth in a graph",
         ),
         ("ValueError: The truth value of an array with more than one element", "", "truth of an array"),
+        (
+            "ValueError: Could not automatically infer the output shape\n\nNone values not supported.",
+            "",
+            "unknown size",
+        ),
+        ("AttributeError: 'SymbolicTensor' object has no attribute 'item'", "", "value in a graph"),
+        (
+            "WrongForm: after a call in evaluation mode the encoder is in training mode, so its own dropout would always act.",
+            "",
+            "left changed",
+        ),
+        ("WrongForm: it is a list; expected a torch.nn.Module.", "", "another form"),
     ],
 )
 def test_what_an_exception_is_about(message, where, name):

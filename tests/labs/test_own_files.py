@@ -125,6 +125,7 @@ READ = {  # file -> its bytes, the task, the rows, and a part of what is said ab
     ),
     "sentences-by-number.tsv": ("sent_id\ttoken\tner\n1\tAda\tB-PER\n1\tmet\tO\n1\tBob\tB-PER\n2\tIt\tO\n", "entities",
                                 [*NAME, {"text": "It", "spans": []}], "'sent_id'"),
+    "words.txt": ("Ada B-PER\nmet O\nBob B-PER\n\nIt O\n", "entities", [*NAME, {"text": "It", "spans": []}], "CoNLL"),
     "long-names.conll": ("Ada B-PER\nLovelace I-PER\nand O\nYork I-LOC\n", "entities",
                          [{"text": "Ada Lovelace and York", "spans": [[0, 12, "PER"], [17, 21, "LOC"]]}], "CoNLL"),
     "squad.json": (

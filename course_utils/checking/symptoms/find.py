@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from course_utils.checking.outcome import Outcome
 from course_utils.checking.symptoms import looks
 from course_utils.checking.symptoms.cases import about_cases, share_of, titles_of
 from course_utils.checking.symptoms.exceptions import about_exceptions
-from course_utils.checking.symptoms.pairs import close, wrong_pairs
+from course_utils.checking.symptoms.pairs import Pair, close, wrong_pairs
 from course_utils.checking.symptoms.symptom import Symptom
 
 MOST = 2
@@ -88,7 +89,7 @@ def _values(
         ):
             # in the others that fail, this output is right
             best = replace(best, sentence=f"{share_of(exercise, cases)}: {best.sentence}")
-        if best is not None:
+        if best is not None and not (best.vague and _are_names(output, wrong)):
             found.setdefault(best, []).append(output)
     symptoms = []
     scope = "Where a wrong result comes back: " if beside_problems else ""
@@ -99,6 +100,12 @@ def _values(
     if several and right and len(pairs) and not beside_problems and len(symptoms) < MOST:
         symptoms.append(Symptom("only one output", _right_and_wrong(right, list(pairs))))
     return symptoms
+
+
+def _are_names(output: str, pairs: Sequence[Pair]) -> bool:
+    """Whether whole numbers name something, such as words or rows. None of them is too large or too small, then."""
+    named = re.search(r"(^|_)(ids?|labels|tokens|targets|decoder_input|training|test)$", output)
+    return bool(named) and all(pair.wanted.dtype.kind in "iu" for pair in pairs)
 
 
 def _gradients(
