@@ -36,7 +36,7 @@ def load_decoder(name: str, expected: Mapping[str, Any]) -> dict[str, torch.Tens
 
     Args:
         name: "names" or "news".
-        expected: name -> tensor: the model's ``state_dict()``. It may hold more than the file does: a parameter under a second name,
+        expected: name -> tensor: the model's ``state_dict()``. It may contain more than the file does: a parameter under a second name,
             and buffers of numbers that are not trained.
 
     Raises:
@@ -45,7 +45,9 @@ def load_decoder(name: str, expected: Mapping[str, Any]) -> dict[str, torch.Tens
     import torch
     from safetensors.numpy import load_file
 
-    found = {key: torch.from_numpy(array.astype(np.float32)) for key, array in load_file(file_of(name)).items()}
+    found = {
+        key: torch.from_numpy(array.astype(np.float32)) for key, array in load_file(file_of(name)).items()
+    }
     at = {tensor.data_ptr(): key for key, tensor in expected.items() if key in found}
     more = {
         key: found[at[tensor.data_ptr()]] if tensor.data_ptr() in at else tensor

@@ -302,7 +302,7 @@ def test_weights_after_a_step_are_nearly_right_only_if_the_step_is():
 
 def test_ids_are_names_and_so_never_too_large():
     wanted = np.array([[3, 9, 4], [7, 5, 8]])
-    got = wanted + [[0, 5, 2], [11, 0, 3]]
+    got = wanted + np.array([[0, 5, 2], [11, 0, 3]])
     assert "too large" in names_of([got] * 2, [wanted] * 2, names=("y",))
     for output in ("ids", "decoder_ids", "labels"):
         both = (output, "loss")

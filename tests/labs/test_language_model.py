@@ -380,7 +380,9 @@ def test_weights_that_do_not_fit_a_model_are_refused():
             load_decoder(name, {"token_embedding.weight": torch.zeros(2, 3)})
 
 
-def test_the_weights_fit_a_model_that_the_check_accepts_and_that_names_the_table_twice_or_keeps_its_places(labs, split):
+def test_the_weights_fit_a_model_that_the_check_accepts_and_that_names_the_table_twice_or_keeps_its_places(
+    labs, split
+):
     import torch
 
     from course_utils.models.small_decoders import load_decoder
