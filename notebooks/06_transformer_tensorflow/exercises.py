@@ -1435,8 +1435,14 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
         if type(model).build is keras.Model.build:  # one of the learner's own may want two shapes
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
         keras_translator.set_weights(model, inputs["weights"])
-        model.get_config().clear()  # whoever gets a configuration may change it
+        first = model.get_config()
+        names = [*first]
+        first.clear()  # whoever gets a configuration may change it
         config = model.get_config()
+        if names and not config:
+            raise keras_translator.WrongLayer(
+                "get_config gives the same dict at every call, so whoever changes it changes the model's, too. Make a new one each time."
+            )
         if missing := [
             name for name in {**inputs["config"], **keras.Model.get_config(model)} if name not in config
         ]:
@@ -1453,6 +1459,8 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
                 f"the configuration that get_config gives has num_layers={layers!r} for a model with num_layers=3."
             )
         if inputs["how"] == "from its configuration":
+            small = {"max_len": 4, "source_vocab_size": 6, "target_vocab_size": 6}
+            learner(**{**inputs["config"], **small}).build_from_config({"input_shape": (None, None)})
             again = learner.from_config(config)
             again(source, target, training=False)
             keras_translator.set_weights(again, inputs["weights"])

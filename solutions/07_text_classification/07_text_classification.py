@@ -675,7 +675,7 @@ print("in ten buckets ", padding(buckets))
 # ## 5. The encoder
 #
 # **A good place for a break.** You have two tasks, honest splits, and a bag of words that is hard to beat. Next you build what should beat
-# it. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them first (menu *Run*, *Run All Above Selected Cell*); that takes less than a minute.
+# it. If you go on another day, run all cells above first, not only the one at the top (menu *Run*, *Run All Above Selected Cell*); that takes less than a minute.
 #
 # The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
 # output is a *representation* of the text, and a small head reads the class from it.
