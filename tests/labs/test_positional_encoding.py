@@ -288,6 +288,8 @@ def test_all_sizes_of_a_case_differ(labs):
                 ]
                 if key.endswith(("rotary_embedding", "LearnedPositionalEmbedding")):
                     shape = [size for size in arrays[0].shape if size > 1]
+                    if shape == [2, 3, 3, 4]:  # as many heads as words, for code that guesses from sizes
+                        continue
                     assert len(set(shape)) == len(shape), case.title
                 if key.endswith("embed_tokens"):
                     shape = [*inputs["token_ids"].shape, *inputs["table"].shape]
