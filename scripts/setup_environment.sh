@@ -202,6 +202,8 @@ say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": tru
 say '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
   "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": true}}' \
   >.venv/etc/jupyter/labconfig/default_setting_overrides.json
+# *Validate* runs every cell. nbgrader gives each 30 seconds, which is too little for one that trains, or on a busy machine.
+say '{"Execute": {"timeout": 600}}' >.venv/etc/jupyter/nbgrader_config.json
 
 say "$wanted" >.venv/.ready
 rm -f .venv/.unfinished
