@@ -191,15 +191,17 @@ def test_functions_arrays_tuples_dicts_and_tensors_are_all_learner_objects(lab, 
     assert error == "" and report.startswith("[ok]")
 
 
+MODULE = (
+    "import torch\nclass Module(torch.nn.Module):\n"
+    "    def __init__(self, a, b):\n        super().__init__()\n        self.linear = torch.nn.Linear(a, b)\n"
+    "    def forward(self, x):\n        return x @ self.linear.weight.T + self.linear.bias\n"
+)
+
+
 def test_a_pytorch_module_is_checked_with_weights_set_by_the_check(lab, capsys):
     write_expected(lab, {"Module": reference_module()})
-    right = (
-        "import torch\nclass Module(torch.nn.Module):\n"
-        "    def __init__(self, a, b):\n        super().__init__()\n        self.linear = torch.nn.Linear(a, b)\n"
-        "    def forward(self, x):\n        return x @ self.linear.weight.T + self.linear.bias\n"
-    )
-    assert run(right, "kinds.Module", capsys)[1] == ""
-    report, _ = run(right.replace(" + self.linear.bias", ""), "kinds.Module", capsys)
+    assert run(MODULE, "kinds.Module", capsys)[1] == ""
+    report, _ = run(MODULE.replace(" + self.linear.bias", ""), "kinds.Module", capsys)
     assert "8 of 8 values differ" in report
 
 
@@ -207,13 +209,15 @@ def test_a_layer_that_switches_gradients_off_does_not_fail_what_is_checked_or_tr
     import torch
 
     write_expected(lab, {"Module": reference_module()})
-    off = (
-        "import torch\nclass Module(torch.nn.Module):\n"
-        "    def __init__(self, a, b):\n        super().__init__()\n        self.linear = torch.nn.Linear(a, b)\n"
-        "    def forward(self, x):\n        torch.set_grad_enabled(self.training and False)\n        return self.linear(x)\n"
-    )
+    off = MODULE.replace("return", "torch.set_grad_enabled(False)\n        return")
     run(off, "kinds.Module", capsys)
     assert torch.is_grad_enabled()
+    try:
+        torch.set_grad_enabled(False)  # in a cell of the learner's own
+        asks = MODULE.replace("return", "assert torch.is_grad_enabled()\n        return")
+        assert run(asks, "kinds.Module", capsys)[1] == ""
+    finally:
+        torch.set_grad_enabled(True)
 
 
 @pytest.mark.slow
