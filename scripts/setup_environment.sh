@@ -23,8 +23,9 @@ trap 'stop "line $LINENO of scripts/setup_environment.sh failed unexpectedly; ru
 trap 'printf "\nInterrupted; run this again to continue.\n"; exit 130' INT TERM
 
 # The folder counts too: an environment that was moved or copied still points to its old location.
+# So does this script, whose settings would otherwise not reach an environment that is there.
 fingerprint() {
-  { say "$root"; cat requirements*.txt pyproject.toml; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
+  { say "$root"; cat requirements*.txt pyproject.toml scripts/setup_environment.sh; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
 }
 
 ready() { [ -x .venv/bin/python ] && [ "$(cat .venv/.ready 2>/dev/null)" = "$wanted" ]; }
