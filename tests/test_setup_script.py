@@ -152,15 +152,23 @@ def test_the_script_works_from_another_folder(course: Course, tmp_path: Path) ->
     assert (course.folder / ".venv/.ready").exists()
 
 
-def test_a_changed_requirement_updates_the_environment_that_is_there(course: Course) -> None:
+@pytest.mark.parametrize(
+    "file, line",
+    [("requirements.txt", "one-more==1.0"), ("scripts/setup_environment.sh", "# another setting")],
+)
+def test_a_changed_requirement_or_setting_updates_the_environment_that_is_there(
+    course: Course, file: str, line: str
+) -> None:
     course.set_up()
-    kept = course.folder / ".venv/kept"
+    kept, setting = (course.folder / ".venv" / name for name in ("kept", "etc/jupyter/nbgrader_config.json"))
     kept.touch()
-    with (course.folder / "requirements.txt").open("a") as lock:
-        lock.write("one-more==1.0\n")
+    assert json.loads(setting.read_text())["Execute"]["timeout"] == 600
+    setting.unlink()
+    with (course.folder / file).open("a") as changed:
+        changed.write(f"{line}\n")
     assert course.set_up().returncode == 0
     assert len(course.pip_calls()) == 4
-    assert kept.exists()
+    assert kept.exists() and setting.exists()
 
 
 def test_an_environment_that_moved_with_its_folder_is_made_anew(course: Course, tmp_path: Path) -> None:
