@@ -263,6 +263,19 @@ def saved(page, address: str, path: str) -> dict:
     raise AssertionError(answer.text())
 
 
+def save_again(page, address: str, path: str) -> None:
+    """Saves the open notebook as it is; unlike the keys, the menu does so wherever the focus is."""
+    url = f"{address}/api/contents/{path}?content=0"
+    before = page.request.get(url).json()["last_modified"]
+    page.get_by_role("menuitem", name="File", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Save Notebook$|^Save Notebook Ctrl")).click()
+    for _ in range(100):
+        page.wait_for_timeout(200)
+        if page.request.get(url).json()["last_modified"] != before:
+            return
+    raise AssertionError(f"{path} was not saved")
+
+
 def is_whole(notebook: dict) -> bool:
     """Whether every cell has run and every widget that is shown has its state in the file."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and cell["source"].strip()]
@@ -360,20 +373,31 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     keep_picture(page, "word_picker")
     scroll_to(page, "quiz(")
     keep_picture(page, "quiz")
-    end_kernels(page, jupyterlab)
-    open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
+    for name in ("reopened", "reopened_after_saving"):
+        end_kernels(page, jupyterlab)
+        answers_without_a_kernel(page, jupyterlab, "02_self_attention/solved.ipynb")
+        assert not page.get_by_text("Error displaying widget").count()
+        keep_picture(page, name)
+        save_again(page, jupyterlab, "02_self_attention/solved.ipynb")  # JupyterLab leaves widgets out now
+
+
+def answers_without_a_kernel(page, address: str, path: str) -> None:
+    """Opens a notebook of lab 02, in which nothing has run since, and asks one of its widgets. A busy JupyterLab may draw no
+    saved widget until it is opened again.
+    """
     picked = page.locator(".tl-widget", has_text="attends to").get_by_role("radio", name="visite")
     answer = page.get_by_text("“visite” attends to").first
-    for _ in range(10):  # outputs above may still appear, and push both out of what is drawn
-        scroll_to(page, "word_picker(")
-        with contextlib.suppress(TimeoutError):
-            picked.click(timeout=20_000)
-            answer.wait_for(timeout=20_000)  # though nothing has run
-            break
-    else:
-        raise AssertionError("the saved widget did not answer")
-    assert not page.get_by_text("Error displaying widget").count()
-    keep_picture(page, "reopened")
+    for _ in range(3):
+        open_notebook(page, address, path)
+        for _ in range(2):  # outputs above may still appear, and push both out of what is drawn
+            scroll_to(page, "word_picker(")
+            with contextlib.suppress(TimeoutError):
+                picked.click(timeout=20_000)
+                answer.wait_for(timeout=20_000)
+                return
+    raise AssertionError(
+        page.locator(".jp-CodeCell", has_text="word_picker(").locator(".jp-OutputArea").inner_html()
+    )
 
 
 def test_the_keyboard_reaches_every_part_of_the_head_browser_and_works_there(jupyterlab, page):
