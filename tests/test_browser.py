@@ -435,6 +435,20 @@ def test_the_keyboard_reaches_every_part_of_the_head_browser_and_works_there(jup
     page.wait_for_function("document.querySelectorAll('.tl-widget svg')[0].textContent.includes('two')")
     assert pictures.first.get_attribute("aria-label").count("looks most at") == 2
     keep_picture(page, "heads")
+    saved(page, jupyterlab, "heads.ipynb")
+    end_kernels(page, jupyterlab)
+    open_notebook(page, jupyterlab, "heads.ipynb")
+    widget.get_by_label("sentence").fill("Two more words")
+    page.keyboard.press("Enter")
+    page.get_by_text("Only a running kernel can read another sentence: run this cell again.").wait_for()
+    assert (
+        pictures.first.get_attribute("aria-label").count("looks most at") == 4
+    )  # of the picture that was saved
+    widget.get_by_role("gridcell", name="layer 2, head 3").click()
+    assert left.inner_text() == "Left: layer 2, head 3"
+    link = "getComputedStyle(element.closest('.jupyter-widgets-disconnected'), '::before').display"
+    assert widget.evaluate(f"element => {link}") == "none"  # JupyterLab's picture of a broken link
+    keep_picture(page, "heads_without_kernel")
 
 
 def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_machine_is_asked(
@@ -511,6 +525,15 @@ def test_the_box_goes_on_with_a_text_and_the_picture_of_a_head_follows_by_keyboa
     page.get_by_text("Layer 1, head 2: left looks at right.").wait_for()
     page.get_by_label("asked looks most at John (1.00)").scroll_into_view_if_needed()
     keep_picture(page, "head_of_a_decoder")
+    ended = page.get_by_text("Only a running kernel can answer something new: run this cell again.")
+    assert ended.count() == 2 and not ended.first.is_visible() and not ended.last.is_visible()
+    saved(page, jupyterlab, "writer.ipynb")
+    end_kernels(page, jupyterlab)
+    open_notebook(page, jupyterlab, "writer.ipynb")
+    ended.first.wait_for()
+    links = "all => all.map(each => getComputedStyle(each, '::before').display)"
+    assert set(page.locator(".jupyter-widgets-disconnected").evaluate_all(links)) == {"none"}
+    keep_picture(page, "writer_without_kernel")
 
 
 def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):

@@ -21,6 +21,13 @@ _SHARPNESS = 2  # image pixels for each CSS pixel: crisp on high-resolution scre
 # Who says on the page what its theme is: JupyterLab, the course's web pages, Colab, VS Code.
 ON_DARK_PAGES = '[data-jp-theme-light="false"],html[data-theme="dark"],html[theme="dark"],body.vscode-dark'
 ON_LIGHT_PAGES = '[data-jp-theme-light="true"],html[data-theme="light"],html[theme="light"],body.vscode-light'
+_AFTER_THE_KERNEL = """\
+<style>
+.tl-live.jupyter-widgets-disconnected::before, .tl-live .jupyter-widgets-disconnected::before { display: none; }
+.tl-live:not(.jupyter-widgets-disconnected) .tl-ended { display: none; }
+</style>
+<div class="tl-ended">Only a running kernel can answer something new: run this cell again.</div>"""
+"""JupyterLab puts a broken link at every part of a widget whose kernel has ended, and drops what is typed there."""
 
 
 def show_figure(figure: Figure, alt: str) -> None:
@@ -70,7 +77,11 @@ def show_live(widget: DOMWidget, html: str, text: str) -> None:
         html: the same content for pages without a kernel: feedback, GitHub, a saved notebook as HTML.
         text: the same content for plain text.
     """
-    publish({**widget._repr_mimebundle_(), "text/html": html, "text/plain": text})
+    import ipywidgets
+
+    live = ipywidgets.VBox([widget, ipywidgets.HTML(_AFTER_THE_KERNEL)])
+    live.add_class("tl-live")
+    publish({**live._repr_mimebundle_(), "text/html": html, "text/plain": text})
 
 
 def focus_ring() -> HTML:

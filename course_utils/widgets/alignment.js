@@ -22,8 +22,8 @@ function draw(place, model, roles) {
   function translate(text) {
     const known = [...examples, shown].find((each) => each.text === text);
     if (known) return show(known);
-    if (ask(model, { text })) said.textContent = "Translating. If nothing happens, no kernel is running: only the examples work then.";
-    else said.textContent = "No kernel is running, so only the examples can be shown.";
+    if (ask(model, { text })) said.textContent = "Translating …";
+    else said.textContent = "Only a running kernel can translate another sentence: run this cell again. The examples work without one.";
   }
 
   function show(next) {

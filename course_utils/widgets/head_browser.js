@@ -42,7 +42,7 @@ function draw(place, model, roles) {
   }
 
   function readIt() {
-    problem.textContent = ask(model, { sentence: typed.value }) ? "" : "There is no kernel to read another sentence.";
+    problem.textContent = ask(model, { sentence: typed.value }) ? "" : "Only a running kernel can read another sentence: run this cell again.";
   }
 
   model.on("change:data", start);

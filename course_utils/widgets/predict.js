@@ -16,14 +16,13 @@ function draw(place, model, roles) {
 
   function choose(at) {
     chosen = at;
-    ask(model, { chosen: at });
-    tell();
+    tell(ask(model, { chosen: at }) ? "Now run the next cell and see." : "Compare it with the result below.");
   }
 
-  function tell() {
+  function tell(next) {
     group.mark(chosen);
-    said.textContent = chosen < 0 ? "" : `You predict ${letters[chosen]}. Now run the next cell and see.`;
+    said.textContent = chosen < 0 ? "" : `You predict ${letters[chosen]}. ${next}`;
   }
 
-  tell();
+  tell("Now run the next cell and see.");
 }

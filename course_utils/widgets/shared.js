@@ -95,8 +95,11 @@ function calm() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Asks the kernel, which answers with new data or an error; false if there is no kernel to ask. */
+const drawnIn = new WeakMap(); // a model, and where it is drawn
+
+/** Asks the kernel, which answers with new data or an error; false if there is no kernel to ask, or none that knows this widget. */
 function ask(model, question) {
+  if (drawnIn.get(model)?.closest(".jupyter-widgets-disconnected")) return false; // JupyterLab would drop it without a word
   try {
     model.set("asked", { ...question, time: Date.now() });
     model.save_changes();
@@ -114,6 +117,7 @@ function render({ model, el }) {
   // Its shortcuts are off in here, and so is the way back to the notebook: Escape leads there.
   place.addEventListener("keydown", (event) => { if (event.key === "Escape") place.closest(".jp-Cell")?.focus(); });
   el.append(place);
+  drawnIn.set(model, place);
   draw(place, model, model.get("roles"));
 }
 
