@@ -2,7 +2,7 @@
 # Opens JupyterLab in the course's environment; arguments are passed to JupyterLab.
 # The log is kept quiet: it shows little more than the address to open (encrypted kernel connections are used because
 # others cause a warning). The PATH is for terminals inside JupyterLab: there, `grader` and `python` are the course's.
-# The style of the labs' prose comes from the course's own folder, so nobody's settings are touched.
+# What the labs add to JupyterLab comes from the course's own folder, so nobody's settings are touched.
 set -eu
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 bin="$(cd -- "$root/.venv/bin" && pwd -P)"

@@ -196,16 +196,13 @@ run_pip "linking the course's own code" --no-deps --no-build-isolation ${weights
 
 # JupyterLab asks no question about Jupyter news and shows no update notice: this is what `jupyter labextension disable` would
 # write, only faster. nbgrader's panel for making assignments is off, too, because here they are made from text. Markdown files
-# open rendered, not as source. Widgets are saved with their notebook; otherwise reopening it would show errors in their place. They
-# stay there by a part of the server (course_utils/kept_widgets.py says why).
-mkdir -p .venv/etc/jupyter/labconfig .venv/etc/jupyter/jupyter_server_config.d
+# open rendered, not as source. Widgets are saved with their notebook; otherwise reopening it would show errors in their place.
+mkdir -p .venv/etc/jupyter/labconfig
 say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true, "@jupyter/nbgrader:create-assignment": true}}' \
   >.venv/etc/jupyter/labconfig/page_config.json
 say '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
   "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": true}}' \
   >.venv/etc/jupyter/labconfig/default_setting_overrides.json
-say '{"ServerApp": {"jpserver_extensions": {"course_utils.kept_widgets": true}}}' \
-  >.venv/etc/jupyter/jupyter_server_config.d/kept_widgets.json
 # *Validate* runs every cell. nbgrader gives each 30 seconds, which is too little for one that trains, or on a busy machine.
 say '{"Execute": {"timeout": 600}}' >.venv/etc/jupyter/nbgrader_config.json
 

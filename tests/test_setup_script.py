@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from course_utils import kept_widgets
-
 TOOLS = ["awk", "bash", "cat", "cp", "cut", "dirname", "du", "env", "flock", "grep", "mkdir", "rm", "sed"]
 TOOLS += ["sha256sum", "shasum", "tail", "uname"]
 
@@ -419,5 +417,3 @@ def test_jupyterlab_asks_nothing_shows_no_tool_of_authors_and_opens_pages_as_pag
         "markdown": "Markdown Preview"
     }
     assert defaults["@jupyter-widgets/jupyterlab-manager:plugin"] == {"saveState": True}
-    server = json.loads((settings.parent / "jupyter_server_config.d/kept_widgets.json").read_text())
-    assert server == {"ServerApp": {"jpserver_extensions": {kept_widgets.__name__: True}}}

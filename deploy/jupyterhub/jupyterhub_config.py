@@ -96,7 +96,7 @@ else:
 c.Spawner.cmd = [str(learner_bin / "python"), "-m", "at_the_map"]
 c.Spawner.args = [
     "--ServerApp.log_level=WARN",
-    f"--LabApp.extra_labextensions_path={prefix / 'learner/course_utils/lab_style'}",  # the width of prose
+    f"--LabApp.extra_labextensions_path={prefix / 'learner/course_utils/lab_style'}",  # the width of prose, and widgets that stay
 ]
 c.Spawner.environment = {
     "PATH": f"{learner_bin}:/usr/local/bin:/usr/bin:/bin",

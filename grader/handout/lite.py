@@ -38,7 +38,10 @@ FOLDER = "lite"
 
 _APP = "lab"
 _EXTENSIONS = ("anywidget", "@jupyter-widgets/jupyterlab-manager")
-_STYLE = "course_utils/lab_style/transformer-labs-prose"
+_STYLE = "course_utils/lab_style/transformer-labs"
+_SETTINGS = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
+"""Widgets are saved with their notebook; otherwise reopening it would show errors in their place."""
+
 _KERNEL = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
 _WIDGETS = ("anywidget", "comm", "ipywidgets", "jupyterlab-widgets", "psygnal", "typing-extensions")
 """Pure Python that neither Pyodide nor the kernel brings: it goes along, as installed here."""
@@ -160,6 +163,7 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
         "PipliteAddon": {"piplite_urls": sorted(map(str, wheels.iterdir()))},
     }
     (source / "jupyter_lite_config.json").write_text(json.dumps(how))
+    (source / "overrides.json").write_text(json.dumps(_SETTINGS))
     done = subprocess.run(
         [sys.executable, "-m", "jupyterlite_core.app", "build"],
         cwd=source,

@@ -71,7 +71,6 @@ def files_for_learners(lab: Lab) -> list[Path]:
     modules = {name for text in texts for name in imported(text)} | {
         "course_utils.__main__",
         "course_utils.exercises",
-        "course_utils.kept_widgets",  # the set-up script names it
     }
     files = reached(modules, ends={COMMANDS})
     files |= data_of({name: path for name, path in files.items() if path.stem != COMMANDS.rpartition(".")[2]})

@@ -2,91 +2,96 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import json
-from types import SimpleNamespace
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-import nbformat
 import pytest
-from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager, LargeFileManager
+from project import ROOT
 
-from course_utils.kept_widgets import (
-    _jupyter_server_extension_points,
-    _start_jupyter_server_extension,
-    keep_widgets,
-)
-
+NODE = shutil.which("node")
+EXTENSION = ROOT / "course_utils/lab_style/transformer-labs"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
+JUPYTERLAB = """
+import { readFileSync as read } from 'node:fs';
+const { script, shown, before, saved } = JSON.parse(read('given.json')), metadata = { ...before };
+globalThis.window = {};
+globalThis.document = { currentScript: { src: 'http://a/static/labs.js' } };
+eval(read(script, 'utf-8'));
+const outputs = { length: shown.length, get: (at) => ({ data: shown[at] }) };
+const model = {
+  cells: [{}, { outputs }], getMetadata: (name) => metadata[name], setMetadata(name, value) { metadata[name] = value; },
+};
+const INotebookTracker = {}, opened = [];
+const extension = window._JUPYTERLAB['transformer-labs'];
+extension.init({ '@jupyterlab/notebook': { '4.0.0': { get: async () => () => ({ INotebookTracker }) } } });
+const { default: plugin, __esModule } = (await extension.get('./extension'))();
+if (!__esModule || !plugin.autoStart || plugin.requires[0] !== INotebookTracker) throw plugin;
+plugin.activate({}, { widgetAdded: { connect: (open) => opened.push(open) } });
+opened.forEach((open) => open({}, { context: { model }, sessionContext: { kernelChanged: { connect() {} } } }));
+for (const [name, value] of saved) model.setMetadata(name, value);
+console.log(JSON.stringify(metadata));
+"""
+"""As much of JupyterLab as the extension uses."""
 
 
-def notebook(shown: list[str], states: list[str] | None) -> dict:
-    """A notebook that shows widgets, and has the state of some, each with a layout of its own."""
-    cells = [
-        nbformat.v4.new_code_cell(
-            "show()",
-            outputs=[nbformat.v4.new_output("display_data", {VIEW: {"model_id": name}, "text/plain": name})],
-        )
-        for name in shown
-    ]
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Look."), *cells])
-    if states is not None:
-        each = {}
-        for name in states:
-            each[name] = {"model_name": "AnyModel", "state": {"layout": f"IPY_MODEL_{name}-layout"}}
-            each[f"{name}-layout"] = {"model_name": "LayoutModel", "state": {}}
-        made.metadata["widgets"] = {STATE: {"version_major": 2, "version_minor": 0, "state": each}}
-    return json.loads(nbformat.writes(made))
+@pytest.fixture
+def save(tmp_path: Path):
+    """Opens a notebook that shows widgets and has the state of some, writes metadata, and returns what is in the notebook then."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed (Debian: nodejs)")
+
+    def run(shown: Sequence[str], before: dict[str, Any], saved: dict[str, Any]) -> dict[str, Any]:
+        outputs = [{"text/plain": ""}, *({VIEW: {"model_id": name}} for name in shown)]
+        given = {"script": str(EXTENSION / "static/labs.js"), "shown": outputs, "before": before,
+                 "saved": [*saved.items()]}  # fmt: skip
+        (tmp_path / "given.json").write_text(json.dumps(given))
+        (tmp_path / "run.mjs").write_text(JUPYTERLAB)
+        done = subprocess.run([NODE, "run.mjs"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
 
 
-def states(of: dict) -> set[str]:
-    return set(of["metadata"].get("widgets", {}).get(STATE, {}).get("state", {}))
+def widgets(*names: str) -> dict[str, Any]:
+    """The state of some widgets, each with a layout of its own, as it stands in a notebook's metadata."""
+    state = {name: {"state": {"layout": f"IPY_MODEL_{name}-layout"}} for name in names}
+    state |= {f"{name}-layout": {"state": {}} for name in names}
+    return {"widgets": {STATE: {"version_major": 2, "version_minor": 0, "state": state}}}
 
 
-@pytest.mark.parametrize("left", ([], None))
-def test_what_is_still_shown_is_kept_with_all_that_it_is_made_of(left: list[str] | None) -> None:
-    now = notebook(["one", "two"], left)
-    keep_widgets(now, notebook(["one", "two"], ["one", "two"]))
-    assert states(now) == {"one", "one-layout", "two", "two-layout"}
-    nbformat.validate(now)
+def state_in(metadata: dict[str, Any]) -> dict[str, Any]:
+    return metadata["widgets"][STATE]["state"]
 
 
-def test_what_has_run_again_has_its_new_state_and_what_is_gone_is_not_kept() -> None:
-    before = notebook(["one", "two", "gone"], ["one", "two", "gone"])
-    now = notebook(["one", "new"], ["new"])
-    now["metadata"]["widgets"][STATE]["state"]["one"] = {"state": {"asked": 1}}
-    keep_widgets(now, before)
-    assert states(now) == {"one", "new", "new-layout"}
-    assert now["metadata"]["widgets"][STATE]["state"]["one"] == {"state": {"asked": 1}}
+def test_what_is_still_shown_is_kept_with_all_that_it_is_made_of(save) -> None:
+    assert save(["one", "two"], widgets("one", "two"), widgets()) == widgets("one", "two")
+    assert save(["one"], widgets("one", "gone"), widgets()) == widgets("one")
 
 
-@pytest.mark.parametrize(
-    "before", (notebook([], None), notebook(["one"], []), notebook(["other"], ["other"]))
-)
-def test_a_file_that_has_nothing_to_keep_changes_nothing(before: dict) -> None:
-    now = notebook(["one"], [])
-    whole = copy.deepcopy(now)
-    keep_widgets(now, before)
-    assert now == whole
+def test_what_has_run_again_has_its_new_state_beside_what_has_not(save) -> None:
+    again = widgets("one", "new")
+    state_in(again)["one"]["state"]["asked"] = 1
+    kept = state_in(save(["one", "new", "two"], widgets("one", "two"), again))
+    assert kept.keys() == {"one", "one-layout", "new", "new-layout", "two", "two-layout"}
+    assert kept["one"]["state"]["asked"] == 1
 
 
-@pytest.mark.parametrize("manager", (LargeFileManager, AsyncLargeFileManager))
-def test_the_server_keeps_them_whatever_else_lies_there(tmp_path, manager) -> None:
-    contents = manager(root_dir=str(tmp_path))
-    (point,) = _jupyter_server_extension_points()
-    assert point == {"module": _start_jupyter_server_extension.__module__}
-    asyncio.run(_start_jupyter_server_extension(SimpleNamespace(contents_manager=contents)))
+@pytest.mark.parametrize("before", ({}, {"widgets": {}}, widgets("other")))
+def test_where_there_is_nothing_to_keep_what_is_saved_stays_as_it_is(save, before) -> None:
+    assert save(["one"], before, widgets()) == widgets()
 
-    def save(path: str, **model) -> None:
-        done = contents.save(model, path)
-        asyncio.run(done) if asyncio.iscoroutine(done) else None
 
-    save("a.ipynb", type="notebook", content=notebook(["one"], ["one"]))
-    save("a.ipynb", type="notebook", content=notebook(["one"], []))
-    assert states(json.loads((tmp_path / "a.ipynb").read_text("utf-8"))) == {"one", "one-layout"}
-    save("b.txt", type="file", format="text", content="words")
-    assert (tmp_path / "b.txt").read_text("utf-8") == "words"
-    (tmp_path / "c.ipynb").write_text("no notebook", "utf-8")  # nothing is lost by a file that cannot be read
-    save("c.ipynb", type="notebook", content=notebook(["one"], ["one"]))
-    assert states(json.loads((tmp_path / "c.ipynb").read_text("utf-8"))) == {"one", "one-layout"}
+def test_other_metadata_is_written_as_it_is(save) -> None:
+    assert save([], {}, {"kernelspec": {"name": "python3"}}) == {"kernelspec": {"name": "python3"}}
+
+
+def test_what_the_extension_says_of_itself_is_what_it_has() -> None:
+    about = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    assert about["name"] == EXTENSION.name
+    assert (EXTENSION / about["jupyterlab"]["_build"]["load"]).is_file()

@@ -326,4 +326,11 @@ def test_the_solved_lab_runs_in_the_browser(visit, built, labs, its_turn, name):
     for exercise in filter(None, map(checked_exercise, notebook.cells)):
         passed = re.compile(rf"\b{exercise.partition('.')[2]}: all \d+ checks passed\.")
         see(page, f'check("{exercise}")', page.get_by_text(passed))
+    for _ in range(2):  # what has not run again stays in what is saved, too
+        page.get_by_role("menuitem", name="File", exact=True).click()
+        page.get_by_role("menuitem", name=re.compile("^Save Notebook$|^Save Notebook Ctrl")).click()
+        page.locator("#jp-main-dock-panel .lm-TabBar-tab.jp-mod-dirty").wait_for(state="detached")
+        page.reload()
+        page.locator(".jp-Notebook").wait_for()
+        see(page, "portfolio.button()", last)
     assert nobody_else(address, asked)

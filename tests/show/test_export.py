@@ -526,7 +526,6 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         "nbgrader_config.py",
     } <= names
     assert {"requirements.txt", "course_utils/checking/check.py", "course_utils/cases/properties.py"} <= names
-    assert "course_utils/kept_widgets.py" in names  # named by the set-up script
     assert not [name for name in names if name.endswith(("paragraphs.json", ".safetensors"))]  # of other labs
     assert {"torch", "tensorflow", "jupyterlab", "nbgrader", "setuptools"} <= packages
     assert not packages & {"pytest", "playwright", "hypothesis", "ruff", "dask", "distributed", "jupytext"}
