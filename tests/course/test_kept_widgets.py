@@ -20,7 +20,7 @@ JUPYTERLAB = """
 import { readFileSync as read } from 'node:fs';
 const { script, shown, before, saved } = JSON.parse(read('given.json')), metadata = { ...before };
 globalThis.window = {};
-globalThis.document = { currentScript: { src: 'http://a/static/labs.js' } };
+globalThis.document = { currentScript: { src: 'http://a/static/in_jupyterlab.js' } };
 eval(read(script, 'utf-8'));
 const outputs = { length: shown.length, get: (at) => ({ data: shown[at] }) };
 const model = {
@@ -47,7 +47,7 @@ def save(tmp_path: Path):
 
     def run(shown: Sequence[str], before: dict[str, Any], saved: dict[str, Any]) -> dict[str, Any]:
         outputs = [{"text/plain": ""}, *({VIEW: {"model_id": name}} for name in shown)]
-        given = {"script": str(EXTENSION / "static/labs.js"), "shown": outputs, "before": before,
+        given = {"script": str(EXTENSION / "static/in_jupyterlab.js"), "shown": outputs, "before": before,
                  "saved": [*saved.items()]}  # fmt: skip
         (tmp_path / "given.json").write_text(json.dumps(given))
         (tmp_path / "run.mjs").write_text(JUPYTERLAB)
