@@ -31,6 +31,11 @@ TEAM = "team.json"
 """In a submission's folder: the team whose work it is, and who of it has handed it in (:func:`grader.people.shared.together_in`)."""
 
 
+def came_through_the_exchange(folder: Path) -> bool:
+    """Whether a submission, or its feedback, has what nbgrader's exchange needs to return something to the learner."""
+    return all((folder / name).is_file() for name in (TIMESTAMP, SECRET))
+
+
 class Unreadable(Exception):
     """A file that cannot be taken as a submission. Its text says why, and what to do."""
 

@@ -146,15 +146,16 @@ class Working:
         from grader.show.export import write_feedback_zip
         from grader.show.returning import return_all
 
-        course = self.lab.course
+        course, among, why = self.lab.course, None, "There is no exchange."
         if (exchange_of(course) / course.course_id()).is_dir():
-            return_all(self.lab)
-            self.told.append("Returned through nbgrader's exchange.")
-        else:
+            there, among = return_all(self.lab)
+            self.told.append(f"Pages returned through nbgrader's exchange: {len(there)}.")
+            why = "The others did not hand in through the exchange, so they could not fetch a page there."
+        if among is None or among:
             file = course.grading / "reports" / f"{self.lab.name}-feedback.zip"
             file.parent.mkdir(exist_ok=True)
-            count = write_feedback_zip(self.lab, file)
-            self.told.append(f"There is no exchange. The {count} pages are packed, to upload: {file}")
+            count = write_feedback_zip(self.lab, file, among)
+            self.told.append(f"{why} Pages to upload: {count}, in {file}")
         note_returned(self.lab)
 
     def _compare(self) -> None:

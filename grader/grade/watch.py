@@ -177,7 +177,7 @@ class Watch:
 
     Args:
         jobs: at most so many processes grade; None: this one does.
-        give_back: returns a student's feedback.
+        give_back: returns a student's feedback, and says what became of it.
         seed: of the feedback on hand-in, from :func:`grader.grade.autograde.class_seed`.
         tell_kept: tells a student that work is over the bound, and until when it is kept.
         say: gets a line for each hand-in, and for what goes wrong.
@@ -190,7 +190,7 @@ class Watch:
     place: Place
     queue: Queue
     jobs: int | None
-    give_back: Callable[[str], None]
+    give_back: Callable[[str], str]
     tell_kept: Callable[[HandIn, datetime], None]
     say: Callable[[str], None]
     now: Callable[[], datetime] = _utc
@@ -400,11 +400,11 @@ class Watch:
                 self._return_at = self.clock() + RETRY_SECONDS
 
     def _return_to(self, student: str) -> None:
-        self.give_back(student)
+        became = self.give_back(student)
         with Gradebook.open(self.lab.course) as gradebook:
             gradebook.note_returned(self.lab, student)
         self._unreturned.discard(student)
-        self._line(f"{student}: {self._results.pop(student, 'graded before')}; feedback returned")
+        self._line(f"{student}: {self._results.pop(student, 'graded before')}; {became}")
 
     # -- what is said
 

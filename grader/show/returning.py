@@ -15,7 +15,7 @@ from nbgrader.exchange import ExchangeError, ExchangeFactory
 
 from grader.course import make_private
 from grader.errors import GraderError
-from grader.files import SECRET, TIMESTAMP
+from grader.files import SECRET, TIMESTAMP, came_through_the_exchange
 from grader.receive.exchange import nbgrader_app
 from grader.reference.lab import Lab
 from grader.show.feedback import generate_feedback
@@ -25,8 +25,8 @@ KEPT = "grading/kept"
 """Where pages lie, below the course, that say that work is kept and not graded yet."""
 
 
-def return_feedback(lab: Lab, student: str, exchange: bool) -> None:
-    """Makes a student's feedback page, unless it is there as it would be made again.
+def return_feedback(lab: Lab, student: str, exchange: bool) -> str:
+    """Makes a student's feedback page, unless it is there as it would be made again, and says what became of it.
 
     Args:
         exchange: it also goes back through nbgrader's exchange, to the submission that was graded.
@@ -38,15 +38,26 @@ def return_feedback(lab: Lab, student: str, exchange: bool) -> None:
     if exchange:
         _release(lab, student, "grading/feedback")
     shutil.rmtree(lab.course.root / KEPT / student / lab.name, ignore_errors=True)
+    if exchange and came_through_the_exchange(lab.course.feedback / student / lab.name):
+        return "feedback returned"
+    return f"feedback page in {lab.course.feedback.relative_to(lab.course.root)}/{student}/{lab.name}, not returned yet"
 
 
-def return_all(lab: Lab) -> None:
-    """Everybody's feedback pages, as they are, go back through nbgrader's exchange.
+def return_all(lab: Lab) -> tuple[list[str], list[str]]:
+    """Feedback pages, as they are, go back through nbgrader's exchange.
+
+    Returns:
+        the students whose pages went there, and those who handed in another way, so that nobody could fetch them there.
 
     Raises:
         GraderError: the exchange cannot be used.
     """
     _release(lab, None, "grading/feedback")
+    pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
+    there, others = [], []
+    for page in pages:
+        (there if came_through_the_exchange(page.parent) else others).append(page.parts[-3])
+    return there, others
 
 
 def say_kept(

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime
 
 import pytest
@@ -271,6 +272,30 @@ def test_a_step_counts_what_it_does_and_says_what_went_wrong(lab):
     running.start(lab.course, "02_self_attention", Step.FEEDBACK)
     run = ended(lab.course)
     assert run.outcome == FAILED and "no graded submissions" in run.told[-1]
+
+
+def test_pages_that_cannot_go_through_the_exchange_are_packed_and_not_called_returned(
+    lab, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("grader.receive.exchange.exchange_of", lambda course: tmp_path)
+    monkeypatch.setattr("grader.show.returning._release", lambda *_: None)
+    (tmp_path / lab.course.course_id()).mkdir()
+    generate_feedback(lab)
+    for name in ("timestamp.txt", "submission_secret.txt"):
+        (lab.course.feedback / "s00" / lab.name / name).write_text("x")
+    working = steps.Working(lab, Run(lab.name, Step.RETURN, "", running.now()))
+    running._folder(lab.course).mkdir()
+    working.work("")
+    packed = lab.course.grading / "reports" / f"{lab.name}-feedback.zip"
+    assert working.told == [
+        "Pages returned through nbgrader's exchange: 1.",
+        "The others did not hand in through the exchange, so they could not fetch a page there."
+        f" Pages to upload: 5, in {packed}",
+    ]
+    with zipfile.ZipFile(packed) as archive:
+        assert len(archive.namelist()) == 5 and "s00" not in str(archive.namelist())
+    for name in ("timestamp.txt", "submission_secret.txt"):
+        (lab.course.feedback / "s00" / lab.name / name).unlink()
 
 
 def test_stopping_is_ctrl_c_to_the_whole_group_and_what_cannot_say_so_was_cut_off(lab):

@@ -448,7 +448,9 @@ def test_a_folder_is_watched_too(watched, tmp_path):
         place=place_of(watched.lab, folder),
         give_back=lambda student: return_feedback(watched.lab, student, exchange=False),
     )
-    assert said == ["ann: graded, 5 of 5 points from the checks; feedback returned"]
+    assert said == [
+        f"ann: graded, 5 of 5 points from the checks; feedback page in grading/feedback/ann/{START}, not returned yet"
+    ]
     assert (watched.lab.course.feedback / "ann" / START / f"{watched.lab.slug}.html").exists()
 
 
@@ -509,13 +511,15 @@ def test_a_team_s_work_is_run_once_and_returned_to_each_member(watched):
         gradebook.enter_people(Person(each, each.title(), "Ey") for each in ("ann", "ben", "eve"))
         gradebook.enter_teams({"ann": "red", "ben": "red"})
     ann = watched.submits("ann")
-    told = "graded, 5 of 5 points from the checks; feedback returned"
-    assert watched.watch() == [f"ann: {told}", f"ben: {told}"]
+    told = "graded, 5 of 5 points from the checks; feedback"
+    ben_s = f"ben: {told} page in grading/feedback/ben/{START}, not returned yet"  # who hands in nothing can fetch nothing
+    assert watched.watch() == [f"ann: {told} returned", ben_s]
     assert watched.scores() == {"ann": 5, "ben": 5} and watched.runner.runs() == ["ann-1"]
     assert "5 of 5 points" in watched.page(ann)
     assert watched.watch() == []
     watched.submits("ben")
-    assert watched.watch() == [f"ben: {told}", f"ann: {told}"] and watched.runner.runs() == ["ann-1", "ben-2"]
+    ann_s = f"ann: {told} page in grading/feedback/ann/{START}, not returned yet"
+    assert watched.watch() == [f"ben: {told} returned", ann_s] and watched.runner.runs() == ["ann-1", "ben-2"]
     with Gradebook.open(watched.lab.course) as gradebook:
         counted = gradebook.attempts(watched.lab, NOON - HOUR)
     assert {student: len(found) for student, found in counted.items()} == {"ann": 2, "ben": 2}
