@@ -348,8 +348,10 @@ def _comments_in(
 
 
 def points_of(row: Mapping[str, Any]) -> float | None:
-    """A cell's points, by nbgrader's rule; None if a human has not yet given them."""
-    if row["manual_score"] is None and row["auto_score"] is None:
+    """A cell's points, by nbgrader's rule; None if a human has not yet given them. Those for an answer that was replaced since do not count for
+    the new one.
+    """
+    if row["auto_score"] is None and (row["manual_score"] is None or row["needs_manual_grade"]):
         return None
     given = row["auto_score"] if row["manual_score"] is None else row["manual_score"]
     return max(0.0, given + (row["extra_credit"] or 0.0))

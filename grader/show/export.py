@@ -68,7 +68,10 @@ def export(
     _see_that_it_fits(form, len(chosen))
     every = chosen or [Lab.load(course, name) for name in course.labs()]
     here = _Here(course, every, among, with_table=form == "csv")
-    notes = [*_outdated(here.results), *here.notes()]
+    how = (
+        "Their scores here are without those points." if form == "csv" else "They have no score in this file."
+    )
+    notes = [*_outdated(here.results), *here.notes(how)]
     try:
         if form == "csv":
             write_csv(file, _with_states(_as_it_counts(here), here, among))
@@ -82,7 +85,7 @@ def export(
         (lab,) = chosen
         if worksheet is None:
             return notes + _moodle(lab, here, file)
-        earned = here.scores[lab.name]
+        earned = here.final(lab.name)
         numbers = worksheet.numbers(lab, [*earned], Roster(here.people.values()))
         return [*notes, *worksheet.fill(file, numbers, earned, here.most(lab.name), replacing)]
     except OSError as error:
@@ -98,6 +101,7 @@ class _Here:
         results: lab -> what has been graded.
         stand: lab's name -> student -> how things are.
         scores: lab's name -> student -> the score that counts.
+        waiting: lab's name -> students with answers that wait to be graded by hand.
         marks: lab's name -> student -> what was decided.
         counted: names of the labs in which not everything counts.
         people: student -> who it is.
@@ -124,6 +128,12 @@ class _Here:
         self.scores = {
             lab.name: scores_of(found, self.stand[lab.name]) for lab, found in self.results.items()
         }
+        self.waiting = {
+            lab.name: {
+                each.student for each in found if each.waiting and self.stand[lab.name][each.student].seen
+            }
+            for lab, found in self.results.items()
+        }
         self._counts = {lab.name: (lab, each) for lab, each in counts.items()}
         self.counted = {lab.name for lab, each in counts.items() if each.told}
         known = {student for who in (*there.values(), *self.marks.values()) for student in who}
@@ -134,8 +144,21 @@ class _Here:
         lab, counted = self._counts[name]
         return counted.total(lab.points_of_cells)
 
-    def notes(self) -> list[str]:
-        return [note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)]
+    def final(self, name: str) -> dict[str, float]:
+        """Student -> score, of everybody in whose work no answer waits to be graded by hand."""
+        return {who: score for who, score in self.scores[name].items() if who not in self.waiting[name]}
+
+    def notes(self, how: str) -> list[str]:
+        """
+        Args:
+            how: what becomes of scores to which points for written answers have still to be added.
+        """
+        told = [note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)]
+        waiting = {name: len(students) for name, students in self.waiting.items() if students}
+        return told + [
+            f"{name}: written answers wait to be graded. Students: {count}. {how}"
+            for name, count in waiting.items()
+        ]
 
 
 def _see_that_it_fits(form: str, labs: int) -> None:
@@ -161,17 +184,17 @@ def _among(students: Collection[str], among: Collection[str] | None) -> frozense
 
 
 def _as_it_counts(here: _Here) -> list[list[str]]:
-    """nbgrader's table, with the points that count in labs where not all do."""
+    """nbgrader's table, with the points that count where not all do: by the rules of the term, or because they are for an answer that has been replaced."""
     changed = {
-        lab.name: {each.student: each for each in found}
+        lab.name: {each.student: each for each in found if lab.name in here.counted or each.waiting}
         for lab, found in here.results.items()
-        if lab.name in here.counted
     }
     heading, *rows = here.table
     columns = {name: number for number, name in enumerate(heading)}
     for row in rows:
         if (lab := row[columns["assignment"]]) in changed:
-            row[columns["max_score"]] = str(here.most(lab))
+            if lab in here.counted:
+                row[columns["max_score"]] = str(here.most(lab))
             if result := changed[lab].get(row[columns["student_id"]]):
                 row[columns["raw_score"]], row[columns["score"]] = (
                     str(result.earned),
@@ -197,13 +220,14 @@ def _with_states(table: list[list[str]], here: _Here, among: Collection[str] | N
             here.marks.get(row[lab], {}).get(row[whose], NONE),
         )
         row, deducted = [*row], ""
+        waits = " (answers wait to be graded by hand)" if row[whose] in here.waiting.get(row[lab], ()) else ""
         if state in (Standing.COLLECTED, Standing.EXCUSED):
             row[raw] = row[late] = row[score] = ""
         elif state is not None and decided.statuses:
             left = float(row[score])
             row[score] = str(here.scores[row[lab]].get(row[whose], 0.0))
             deducted = f"{left - float(row[score]):g}"
-        found.append([*row, deducted, str(state or ""), str(decided)])
+        found.append([*row, deducted, f"{state or ''}{waits}", str(decided)])
     return found
 
 
@@ -220,6 +244,7 @@ def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *shown]
     possible = [f"{here.most(name):g}" for name in shown]
     people = here.people | {student: Person(student) for student in here.others}
+    scores = {lab: here.final(lab) for lab in shown}
     numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
     see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
@@ -230,7 +255,7 @@ def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
         rows.append(
             [
                 *who,
-                *(_canvas_cell(here.scores[lab].get(student), here.stand[lab].get(student)) for lab in shown),
+                *(_canvas_cell(scores[lab].get(student), here.stand[lab].get(student)) for lab in shown),
             ]
         )
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
@@ -254,7 +279,7 @@ def _moodle(lab: Lab, here: _Here, file: Path) -> list[str]:
     header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
     stand, most = here.stand[lab.name], here.most(lab.name)
     students = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
-    scores = {student: f"{min(score, most):.2f}" for student, score in here.scores[lab.name].items()}
+    scores = {student: f"{min(score, most):.2f}" for student, score in here.final(lab.name).items()}
     numbers = moodle_numbers(lab, students)
     see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []

@@ -293,11 +293,12 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
             given = result.points.get(meta["grade_id"])
             meta["score"], meta["waiting"] = given or 0.0, given is None
             meta["requests"] = [each for each in result.requests if each.cell == meta["grade_id"]]
-            meta["rubric"] = lines.get(meta["grade_id"], ())
+            meta["rubric"] = () if given is None else lines.get(meta["grade_id"], ())
             meta["counts"] = result.counts.of(meta["grade_id"])
             most += 0.0 if meta["counts"] else float(meta["points"])
         if is_solution(cell) or is_task(cell):
-            meta["comment"] = result.comments.get(meta["grade_id"])
+            # what somebody has said about an answer that has been replaced since is not about the new one
+            meta["comment"] = None if meta.get("waiting") else result.comments.get(meta["grade_id"])
     return {
         "score": result.score,
         "max_score": most,

@@ -28,8 +28,10 @@ from grader.commands.terminal import console
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in as submit
+from grader.people.roster import Person
 from grader.plugins.steps import SaveGrades
 from grader.reference.lab import Lab
+from grader.show.export import export
 from grader.show.feedback import generate_feedback
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
@@ -382,6 +384,40 @@ def test_readings_of_two_texts_are_not_compared(lab):
         assert pairs(readings.works()) == [] and not readings.work(page_of(lab, "s00")).undecided()
 
 
+def test_points_for_an_answer_that_was_replaced_are_not_the_new_one_s_and_no_file_has_a_score_for_it(
+    lab, tmp_path
+):
+    queue("--readers", "ana")
+    answer_of(lab, "s00", "The first text.")
+    graded(lab)
+    for student in ("s00", "s01"):
+        read(lab, student, "ana", 2, comment="Only for the first text.", answer=digest("The first text."))
+    answer_of(lab, "s00", "The second text.")
+    graded(lab)
+    generate_feedback(lab)
+    with Gradebook.open(lab.course) as gradebook:
+        results = {each.student: each for each in gradebook.results(lab)}
+        gradebook.enter_people(Person(each, each, canvas=each[1:]) for each in results)
+    assert results["s00"].points["why"] is None and results["s01"].points["why"] == 2
+    assert results["s00"].earned == results["s01"].earned - 2
+    page = (lab.course.feedback / "s00" / lab.name / f"{lab.slug}.html").read_text()
+    assert "Only for the first text." not in page and "3 more to be graded" in page
+    told = export(lab.course, [lab.name], "canvas", tmp_path / "canvas.csv")
+    waiting = len(results) - 1  # nobody has read the others yet
+    assert (
+        f"{START}: written answers wait to be graded. Students: {waiting}. They have no score in this file."
+        in told
+    )
+    rows = {row[0].strip(", "): row for row in csv.reader((tmp_path / "canvas.csv").open())}
+    assert rows["s00"][-1] == "" and float(rows["s01"][-1]) == results["s01"].score
+    told = export(lab.course, [], "csv", tmp_path / "all.csv")
+    assert any(f"Students: {waiting}. Their scores here are without those points." in each for each in told)
+    rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "all.csv").open())}
+    assert float(rows["s00"]["score"]) == results["s00"].earned
+    assert rows["s00"]["state"] == "graded (answers wait to be graded by hand)"
+    assert rows["s01"]["state"] == "graded"
+
+
 def test_the_feedback_page_shows_which_lines_of_the_rubric_count(lab):
     queue("--readers", "ana,ben", "--second", "100%")
     generate_feedback(lab)
@@ -408,7 +444,8 @@ def test_the_feedback_page_shows_which_lines_of_the_rubric_count(lab):
     read(lab, "s04", first["s04"], 1, items=(0,))
     read(lab, "s04", second["s04"], 3, SECOND, items=(0, 1), comment="for the comparison")
     with book_of(lab.course) as book:
-        book.find_grade("why", lab.slug, START, "s05").manual_score = 1
+        grade = book.find_grade("why", lab.slug, START, "s05")
+        grade.manual_score, grade.needs_manual_grade = 1, False  # as formgrader enters it
         book.db.commit()
     assert generate_feedback(lab).made == 6
     assert rubric("s00")[0].startswith("✓ 1 / 1 It names the sum")
