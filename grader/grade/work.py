@@ -250,7 +250,7 @@ class Grading:
         )
         again = None
         if self.share and not executed.lost and self._keeps_references_in:
-            again = second_run(self.lab, prepared.notebook, self.release, executed, verdicts, expected)
+            again = second_run(self.lab, prepared.notebook, self.release, executed, verdicts)
         return Judged(prepared, executed, verdicts, again)
 
     def finish(

@@ -1,25 +1,22 @@
-"""Later exercises once more, with the reference in the place of earlier ones that give no usable values.
+"""Later exercises once more, with the reference in the place of earlier ones that are wrong.
 
-An earlier answer that raises, is undefined or returns something of another form takes down whatever calls it, and nothing can be
-said about the later answer from a run like that. So the notebook is run a second time in which only the earlier names stand for the
+Of a later answer that calls an earlier one which raises, is undefined or is wrong in a way that nobody knows, a run like that says
+little. So the notebook is run a second time in which only the earlier names stand for the
 reference. Of this run nothing is kept but whether the later checks hold: docs/sandbox.md says why that is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from course_utils.checking.checks import difference
 from course_utils.checking.comparison import Verdict, follow_through
-from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.given import all_earlier, given_earlier
-from course_utils.checking.outcome import Outcome
 from grader.grade.judge import read_outcomes
 from grader.reference.follow import defined_in, names_in
 from grader.reference.lab import Lab, checked_exercise, copy_of, is_solution, nbgrader_of, runs_in_grading
@@ -62,27 +59,25 @@ def second_run(
     release: NotebookNode,
     executed: Executed,
     verdicts: Mapping[str, Verdict],
-    expected: Mapping[str, Expected],
 ) -> SecondRun | None:
     """The run that may still earn points for later exercises; None if no exercise needs one.
 
     Args:
         notebook: the rebuilt one.
         executed: its first run. Cells that had to be stopped there are not run again.
-        verdicts: on the first run.
+        verdicts: on the first run. An exercise that is right given known mistakes in earlier ones needs no other.
     """
     untouched = _untouched(notebook, release)
     by_name = {exercise.name: exercise for exercise in lab.exercises.values()}
-    without = {
+    wrong = {
         exercise.name
         for key, exercise in lab.exercises.items()
         if not (verdicts[key].correct or verdicts[key].bypass or exercise.goals)
-        and _gives_no_values(exercise, read_outcomes(exercise, executed.payloads.get(key)), expected[key])
     }
     working = {}
     for key, exercise in lab.exercises.items():
         verdict = verdicts[key]
-        earlier = tuple(name for name in all_earlier(exercise, by_name) if name in without)
+        earlier = tuple(name for name in all_earlier(exercise, by_name) if name in wrong)
         if earlier and not (
             verdict.correct or verdict.given or verdict.bypass or exercise.goals or exercise.name in untouched
         ):
@@ -124,14 +119,6 @@ def _untouched(notebook: NotebookNode, release: NotebookNode) -> set[str]:
         for cell in notebook.cells
         if is_solution(cell) and cell.source == released.get(cell.id)
     }
-
-
-def _gives_no_values(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> bool:
-    """Whether there is a case in which an exercise gives nothing, or something of another form."""
-    return any(
-        difference(exercise, outcome, reference, form_only=True)
-        for outcome, reference in zip(outcomes, expected.reference, strict=True)
-    )
 
 
 def _with_references(

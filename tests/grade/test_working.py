@@ -1,4 +1,4 @@
-"""Where an earlier exercise gives nothing, later ones are checked with a working one: it earns what is deserved and shows no reference."""
+"""Where an earlier exercise is wrong, later ones are checked with a working one: it earns what is deserved and shows no reference."""
 
 from __future__ import annotations
 
@@ -97,6 +97,23 @@ def test_what_is_right_with_a_working_earlier_one_earns_its_points(lab, tmp_path
     assert len(runner.runs()) == 2
 
 
+def test_a_wrong_answer_that_nobody_knows_takes_no_more_points_than_none(lab, tmp_path):
+    runner = KernelFree(tmp_path / "log")
+    right = lab.solution_texts[ATTEND].replace(f"def {ATTEND}(", "def almost(")
+    nearly = f"{right}\n\n\ndef {ATTEND}(*given, **named):\n    return tuple(0.99 * each for each in almost(*given, **named))"
+    found = graded(lab, runner, **{ATTEND: nearly})
+    assert lost(lab, found) == {ATTEND}
+    assert set(found.record.given) == {f"{CAUSAL}: working {ATTEND}", f"{CROSS}: working {ATTEND}"}
+    assert len(runner.runs()) == 2
+
+
+@pytest.mark.parametrize("name", ["causal_diagonal_blocked", "future_marked_true"])
+def test_a_known_mistake_that_the_later_exercise_could_have_made_costs_points_once(lab, tmp_path, name):
+    (mistake,) = [each for each in lab.misconceptions[f"{lab.slug}.causal_mask"] if each.name == name]
+    found = graded(lab, KernelFree(tmp_path / "log"), causal_mask=mistake.source)
+    assert lost(lab, found) == {"causal_mask"} and found.record.given == (f"{CAUSAL}: working causal_mask",)
+
+
 def test_several_earlier_ones_are_replaced_at_once_also_where_one_calls_another(positions, tmp_path):
     lab, runner = positions, KernelFree(tmp_path / "log")
     broken = "def get_angles(*args, **kwargs):\n    raise ValueError('no')"
@@ -137,7 +154,9 @@ def test_nothing_is_run_twice_without_need(lab, tmp_path):
         {CROSS: raising.format(CROSS)},  # nobody calls it
         {"padding_mask": raising.format("padding_mask")},
         {ATTEND: raising.format(ATTEND), CAUSAL: released[CAUSAL], CROSS: released[CROSS]},
-        {ATTEND: lab.misconceptions[f"{lab.slug}.{ATTEND}"][0].source},  # wrong, but it gives values
+        {
+            ATTEND: lab.misconceptions[f"{lab.slug}.{ATTEND}"][0].source
+        },  # what the later ones give with it is known
     ):
         before = len(runner.runs())
         graded(lab, runner, **texts)
