@@ -105,7 +105,8 @@ def record(key: str, score: float, code: str = "") -> dict:
     Args:
         code: a digest of the cell that defines it, if that is known; kept as ``"code"`` where the attempt is right.
 
-    A check never fails because its progress cannot be read or written. What is damaged is put aside, and that is said in one line.
+    A check never fails because its progress cannot be read or written. What is damaged is put aside. That, or that nothing could be written, is said
+    in one line.
     """
     entries, damaged = _own()
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -118,8 +119,11 @@ def record(key: str, score: float, code: str = "") -> dict:
         entry["code"] = code
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
-    with contextlib.suppress(OSError, ValueError, RuntimeError):
+    try:
         _write(entries, damaged)
+    except (OSError, ValueError, RuntimeError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
+        print(f"This could not be entered in your progress file: {why}. What you wrote is not affected.")
     for changed in watchers.values():
         with contextlib.suppress(Exception):
             changed()

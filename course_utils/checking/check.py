@@ -69,6 +69,43 @@ def _switch_gradients_on() -> None:
         torch.set_grad_enabled(True)
 
 
+_BEGAN_IN = Path.cwd()
+
+
+def _lab_folder() -> Path:
+    """The folder of the notebook, also after one of its cells has gone to another (``os.chdir``)."""
+    here = Path.cwd()
+    return _BEGAN_IN if not (here / FILE_NAME).exists() and (_BEGAN_IN / FILE_NAME).exists() else here
+
+
+def _nobody_answers(*_: object) -> None:
+    raise RuntimeError(
+        "input() waits for somebody to type, and a check cannot. Use what the function is given."
+    )
+
+
+def _nobody_leaves(*_: object) -> None:
+    raise RuntimeError("exit() ends the whole notebook. To end a function, use return.")
+
+
+def _try(
+    exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]
+) -> list[Outcome]:
+    """Tries it. Meanwhile ``input`` and ``exit`` raise: a question would leave the notebook waiting after the check, too, and IPython's
+    own ``exit`` raises nothing, but ends the kernel later."""
+    instead = {"input": _nobody_answers, "exit": _nobody_leaves, "quit": _nobody_leaves}
+    before = {name: namespace[name] for name in instead if name in namespace}
+    own = {name for name, value in before.items() if not type(value).__module__.startswith("IPython")}
+    namespace.update({name: value for name, value in instead.items() if name not in own})
+    try:
+        return try_exercise(exercise, key, attempt, seed, namespace)
+    finally:
+        for name in instead:
+            if namespace.get(name) is instead[name]:
+                del namespace[name]
+        namespace.update({name: value for name, value in before.items() if name not in own})
+
+
 def check(key: str) -> None:
     """Checks the exercise ``key`` (``"self_attention.causal_mask"``) in the notebook that calls this. One that is not on the core path
     and not written yet gets a line in grey, so that *Run All* and *Validate* pass without it.
@@ -84,7 +121,7 @@ def check(key: str) -> None:
     seed = os.environ.get(SEED_VARIABLE)
     defined = exercise.name in namespace
     outcomes = (
-        try_exercise(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
+        _try(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
         if defined
         else not_run(exercise, "undefined")
     )
@@ -93,7 +130,7 @@ def check(key: str) -> None:
         _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
         return
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
-    expected = load_expected(Path.cwd() / FILE_NAME, key, exercise)
+    expected = load_expected(_lab_folder() / FILE_NAME, key, exercise)
     verdict = compare(exercise, outcomes, expected, bypass)
     if _is_unwritten(exercise, outcomes) and (said := _can_wait(key)):
         _display({"text/plain": said, "text/html": f'<div style="{QUIET}">{inline(said)}</div>'})
@@ -106,14 +143,14 @@ def check(key: str) -> None:
     entry, tally = progress.load().get(key), ""
     if not verdict.problem:  # an untouched stub does not count as an attempt
         entry = progress.record(key, verdict.score, _digest_of_own(exercise.name, namespace))
-        start_page.refresh(Path.cwd().parent)
+        start_page.refresh(_lab_folder().parent)
         if verdict.correct or not entry["solved"]:
             tally = progress.tally(entry)
     advice = _earlier_first(key, exercise, verdict, namespace) if defined else _AFTER_A_RESTART
     report = Report(verdict, key, advice=advice, tally=tally)
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:
-        if defined and not verdict.given and (hints := load_hints(Path.cwd() / FILE_NAME, key)):
+        if defined and not verdict.given and (hints := load_hints(_lab_folder() / FILE_NAME, key)):
             attempts, solved = (entry["attempts"], entry["solved"]) if entry else (0, False)
             text = shown(hints, attempts, bool(solved), verdict)
             _display({"text/plain": re.sub("</?(details|summary)( open)?>", "", text), "text/markdown": text})
@@ -154,10 +191,10 @@ def report_on(key: str, attempt: Any) -> Report:
     """
     exercise = find_exercise(key)
     namespace = sys._getframe(1).f_globals
-    outcomes = try_exercise(exercise, key, attempt, PUBLIC_SEED, namespace)
+    outcomes = _try(exercise, key, attempt, PUBLIC_SEED, namespace)
     bypass = _bypass(key, attempt, getattr(attempt, "__name__", ""), namespace)
     return Report(
-        compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass), key
+        compare(exercise, outcomes, load_expected(_lab_folder() / FILE_NAME, key, exercise), bypass), key
     )
 
 
@@ -215,8 +252,8 @@ def _given(
         if given and earlier in namespace:
             its_key = f"{key.partition('.')[0]}.{earlier}"
             its = find_exercise(its_key)
-            tried = try_exercise(its, its_key, namespace[earlier], PUBLIC_SEED, namespace)
-            known = exactly(its, tried, load_expected(Path.cwd() / FILE_NAME, its_key, its))
+            tried = _try(its, its_key, namespace[earlier], PUBLIC_SEED, namespace)
+            known = exactly(its, tried, load_expected(_lab_folder() / FILE_NAME, its_key, its))
             if misconception in [each.name for each in known]:
                 return given
     return None
@@ -271,13 +308,13 @@ def _earlier_first(key: str, exercise: Exercise, verdict: Verdict, namespace: Ma
         if name in namespace and attempt is namespace[name] and right:
             return False
         outcomes = (
-            try_exercise(its, its_key, namespace[name], PUBLIC_SEED, namespace)
+            _try(its, its_key, namespace[name], PUBLIC_SEED, namespace)
             if name in namespace
             else not_run(its, "undefined")
         )
         if any(outcome.problem for outcome in outcomes):
             useless.add(name)
-        return not compare(its, outcomes, load_expected(Path.cwd() / FILE_NAME, its_key, its)).correct
+        return not compare(its, outcomes, load_expected(_lab_folder() / FILE_NAME, its_key, its)).correct
 
     sources = history(namespace) or _source_of(namespace.get(exercise.name))
     said = earlier_first(exercise, verdict, reached_from(exercise.name, sources), is_wrong)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from course_utils import check, inputs_of, progress
+from course_utils.checking import check as checking
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
 from course_utils.checking.exercise import (
     PUBLIC_SEED,
@@ -338,6 +339,8 @@ def test_the_check_says_what_the_saved_notebook_tells_about_a_name(lab, capsys, 
         ("def double(x):\n    return x / 0 * 0", "`doubled` contains NaN (not a number), first at [0, 0]."),
         ("def double(x):\n    y = x + 1\n    return y @ x", "double, line 3 of its cell: return y @ x"),
         ("def double(x):\n    import sys\n    sys.exit()", "SystemExit"),
+        ("def double(x):\n    return x * int(input('how often? '))", "input() waits for somebody to type"),
+        ("def double(x):\n    exit()", "exit() ends the whole notebook. To end a function, use return."),
         ("def double(x):\n    x *= 2\n    return x", "The values are right, but `x` was changed in place."),
         (
             "def double(x):\n    while True:\n        pass",
@@ -444,7 +447,24 @@ def test_a_check_says_attempts_and_time(lab, capsys):
 
 def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", "/dev/null/progress.json")
-    assert run("def double(x): return 2 * x", "kinds.double", capsys)[1] == ""
+    report, error = run("def double(x): return 2 * x", "kinds.double", capsys)
+    assert error == "" and "could not be entered in your progress file: Not a directory" in report
+
+
+def test_a_cell_that_goes_to_another_folder_leaves_the_check_where_it_is(lab, capsys, monkeypatch):
+    monkeypatch.setattr(checking, "_BEGAN_IN", lab)
+    (lab / "elsewhere").mkdir()
+    source = "import os\nos.chdir('elsewhere')\ndef double(x): return 2 * x"
+    report, error = run(source, "kinds.double", capsys)
+    assert "all 3 checks passed" in report and error == ""
+
+
+def test_what_a_check_puts_in_the_place_of_input_and_exit_is_gone_afterwards(lab):
+    own = {"input": 3}
+    namespace = {"check": check, "double": lambda x: 2 * x, **own}
+    before = set(namespace)
+    exec("check('kinds.double')", namespace)
+    assert namespace["input"] == 3 and set(namespace) == before | {"__builtins__"}
 
 
 def test_an_unknown_exercise_is_answered_with_those_there_are(lab):
