@@ -1,8 +1,8 @@
 """``continue_here("self_attention")``: what a learner had before the kernel was closed, in seconds, and where to go on.
 
 It reads the notebook as it was last saved and runs, from the top to the first exercise of the core path that is not solved: the course's own
-cells that grading runs, and of all others only imports, functions, classes and constants. So nothing trains, draws or measures. Weights that were trained
-come from :mod:`course_utils.kept_weights`.
+cells that grading runs, and of all others imports, functions, classes, constants, and the values that other cells need (:mod:`course_utils.needed_values`).
+So nothing trains, draws or measures. Weights that were trained come from :mod:`course_utils.kept_weights`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from course_utils import kept_weights, labs, progress
+from course_utils import kept_weights, labs, needed_values, progress
 from course_utils.checking.cells import parsed
 from course_utils.checking.check import SEED_VARIABLE, brought_back, defining, digest
 from course_utils.checking.names import free_names
@@ -84,12 +84,14 @@ class _Session:
         open: the others, each with its section; of the core path at most one, because it ends there.
         left_out: sentences about cells that were not run to their end.
         weights: sentences about the weights that were kept.
+        missing: numbers of cells that give what the cells from here on need, and that were not run.
     """
 
     solved: list[str] = field(default_factory=list)
     open: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     weights: list[str] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
 
 
 def _bring_back(slug: str, namespace: dict[str, Any]) -> list[str]:
@@ -145,7 +147,14 @@ def _run(lab: LabInfo, cells: Sequence[Mapping[str, Any]], namespace: dict[str, 
                     session.open[name] = section
                     if name not in lab.waits:
                         break
+        texts = [
+            _source_of(cell)
+            for cell in cells
+            if cell.get("cell_type") == "code" and GIVEN not in _metadata_of(cell)
+        ]
+        needed_values.bring_back([*sources.items()], texts, namespace)
         session.weights += kept_weights.bring_back(lab.slug, [*sources.items()], namespace)
+        session.missing += needed_values.still_missing([*sources.items()], texts[len(sources) :], namespace)
     brought_back[:] = sources.values()
     return session
 
@@ -285,7 +294,9 @@ def _check_in(cell: Mapping[str, Any], slug: str) -> str:
 def _in_words(lab: LabInfo, session: _Session, file: str, saved: datetime) -> list[str]:
     following = _go_on(lab, session)
     if not session.solved:
-        begin = f" Begin with `{following}`, in section *{session.open[following]}*." if following else ""
+        begin = (
+            f" Begin with `{following}`, in section {_title(session.open[following])}" if following else ""
+        )
         return [
             f"Nothing to bring back yet: in {file}, as it was last saved, no exercise is solved.{begin}"
             " After a break, run this cell first."
@@ -293,7 +304,7 @@ def _in_words(lab: LabInfo, session: _Session, file: str, saved: datetime) -> li
     names = ", ".join(f"`{name}`" for name in session.solved)
     said = [
         f"Brought back from {file} as you saved it on {saved:%-d %B at %H:%M}: {names}, and the imports and data above.",
-        "Cells that train, draw or measure have not been run. Run those again whose results you need.",
+        f"Cells that train, draw or measure have not been run. {_what_is_missing(session.missing)}",
         *session.weights,
         *session.left_out,
     ]
@@ -302,10 +313,26 @@ def _in_words(lab: LabInfo, session: _Session, file: str, saved: datetime) -> li
         core = {"": "", "optional": " The core path is done; what is left is optional."}.get(
             kind, f" The core path is done; lab {kind} needs this one."
         )
-        said.append(f"Go on with `{following}`, in section *{session.open[following]}*.{core}")
+        said.append(f"Go on with `{following}`, in section {_title(session.open[following])}{core}")
     else:
         said.append("Every exercise of this lab is solved.")
     return said
+
+
+def _title(section: str) -> str:
+    """A section's title at the end of a sentence."""
+    return f"*{section}*" if section.endswith(("?", "!", ".")) else f"*{section}*."
+
+
+def _what_is_missing(cells: Sequence[int]) -> str:
+    if not cells:
+        return "Run those again whose pictures you want to see."
+    listed = (
+        f"cell {cells[0]} gives"
+        if len(cells) == 1
+        else f"cells {', '.join(map(str, cells[:-1]))} and {cells[-1]} give"
+    )
+    return f"Cells from here on also use what {listed}: run {'it' if len(cells) == 1 else 'them'} before."
 
 
 def _go_on(lab: LabInfo, session: _Session) -> str | None:

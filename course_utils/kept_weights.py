@@ -108,8 +108,11 @@ def bring_back(slug: str, sources: Sequence[tuple[int, str]], namespace: dict[st
         except Exception:
             if made:  # without its weights it would be taken for the trained one
                 del namespace[name]
-            _pending[name] = kind, file
             maker = next((number for number, text in reversed(above) if name in _stored(text)), place)
+            if maker == place:  # to run it is to train again
+                yield f"The weights of `{name}` are kept, but it cannot be made without cell {place}, which trains it again."
+                continue
+            _pending[name] = kind, file
             yield f"The weights of `{name}` are kept: they are loaded as soon as you run cell {maker} again."
         else:
             yield f"`{name}` has the weights again that cell {place} gave it."

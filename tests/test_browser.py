@@ -575,7 +575,7 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     open_notebook(page, jupyterlab, "widgets.ipynb")
     choose_theme(page, "Light")  # another test may have left the dark one
     run_all(page)
-    page.get_by_text("You made no prediction.").wait_for()
+    page.get_by_text(re.compile("^Measured: ")).wait_for()
     widgets = (page.locator(".tl-widget").nth(at) for at in range(9))
     training, alignment, word, prediction, bars, hands, columns, levels, loop = widgets
 

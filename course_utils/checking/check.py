@@ -88,9 +88,7 @@ def _nobody_leaves(*_: object) -> None:
     raise RuntimeError("exit() ends the whole notebook. To end a function, use return.")
 
 
-def _try(
-    exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]
-) -> list[Outcome]:
+def _try(exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]) -> list[Outcome]:
     """Tries it. Meanwhile ``input`` and ``exit`` raise: a question would leave the notebook waiting after the check, too, and IPython's
     own ``exit`` raises nothing, but ends the kernel later."""
     instead = {"input": _nobody_answers, "exit": _nobody_leaves, "quit": _nobody_leaves}

@@ -21,8 +21,8 @@ function draw(place, model, roles) {
 
   function tell(next) {
     group.mark(chosen);
-    said.textContent = chosen < 0 ? "" : `You predict ${letters[chosen]}. ${next}`;
+    said.textContent = chosen < 0 ? "" : `You predict ${letters[chosen]}. ${next}`.trim();
   }
 
-  tell("Now run the next cell and see.");
+  tell("");
 }

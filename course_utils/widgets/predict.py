@@ -80,8 +80,7 @@ def measured(key: str, shown: bool = True) -> None:
     question = find(key)
     options = list(zip(string.ascii_uppercase, question.options, strict=False))
     letter, right = next((letter, option) for letter, option in options if option.right)
-    said = "You made no prediction."
-    reason = ""
+    said = reason = ""  # nothing is known of a prediction from before the kernel was started
     if key in _chosen:
         your_letter, yours = options[_chosen[key]]
         said = f"You predicted {your_letter}: {yours.text}"

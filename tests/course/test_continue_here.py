@@ -105,15 +105,42 @@ def test_an_exercise_that_does_not_pass_as_it_was_saved_is_where_to_go_on(day_tw
     assert "scaled_dot_product_attention" not in namespace
 
 
-def test_of_a_learner_s_own_and_of_changed_cells_only_definitions_are_run(day_two, work):
+def test_of_a_learner_s_own_and_of_changed_cells_only_definitions_are_run_and_what_others_need(day_two, work):
     more = "import json\nRATE = 0.1\ndef helper():\n    return RATE\nopen('trace', 'w').close()\nlong = [helper() for _ in range(3)]"
     notebook = added(work("project_qkv"), "project_qkv", more)
     given = next(cell for cell in notebook.cells if "jane = np.array" in cell.source)
     given.source += "\nopen('trace', 'w').close()"
     namespace, _ = day_two(notebook)
     assert namespace["helper"]() == 0.1 and "json" in namespace
-    assert "long" not in namespace and "jane" not in namespace
+    assert "long" not in namespace  # nobody else needs it
+    assert "jane" in namespace
     assert not os.path.exists("trace")
+
+
+def test_data_that_a_cell_outside_of_grading_has_made_come_back_whole_where_others_use_them(day_two, work):
+    made = (
+        "raw = [3, 1, 2]\nraw = sorted(raw)\ntable = dict(n=len(raw))\nfor number in raw:\n    table[number] = -number\n"
+        "open('trace', 'w').close()\nunused = max(raw)"
+    )
+    notebook = added(work("project_qkv"), "project_qkv", made)
+    notebook.cells.append(new_code_cell("print(table)"))
+    namespace, said = day_two(notebook)
+    assert namespace["table"] == {"n": 3, 1: -1, 2: -2, 3: -3} and namespace["raw"] == [1, 2, 3]
+    assert "unused" not in namespace and not os.path.exists("trace")
+    assert "also use what" not in said
+
+
+def test_what_trains_or_takes_long_is_not_run_and_its_cell_is_named_if_later_ones_use_it(day_two, work):
+    slow = (
+        "def trained(steps):\n    loss = steps\n    loss.backward()\n    return loss\n\n\n"
+        "history = trained(3)\nendless = [each for each in iter(int, 1)]"
+    )
+    notebook = added(work("project_qkv"), "project_qkv", slow)
+    number = next(n for n, cell in enumerate(notebook.cells, 1) if cell.source == slow)
+    notebook.cells.append(new_code_cell("print(history, endless)"))
+    namespace, said = day_two(notebook)
+    assert "history" not in namespace and "endless" not in namespace
+    assert f"Cells from here on also use what cell {number} gives: run it before." in said
 
 
 def test_a_cell_that_asks_exits_or_fails_stops_nothing(day_two, work):

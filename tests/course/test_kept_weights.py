@@ -123,7 +123,7 @@ def test_a_model_that_is_made_by_training_is_never_trained_again():
     keep("lab", cells[0][1], trained(), {})
     today = {"Small": Small, "SIZE": 3, "train_for_hours": lambda _: pytest.fail("it was called")}
     (said,) = bring_back("lab", cells, today)
-    assert "run cell 2 again" in said
+    assert "it cannot be made without cell 2, which trains it again" in said
 
 
 def test_keras_models_are_kept_as_well():

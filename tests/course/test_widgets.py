@@ -221,7 +221,6 @@ def test_a_prediction_shows_its_choices_and_gives_no_reason_away(predictions):
         (
             None,
             [
-                "You made no prediction.",
                 "Measured: B: They move along.",
                 "Attention does not know the order.",
             ],

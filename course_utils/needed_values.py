@@ -1,0 +1,161 @@
+"""What *Continue here* brings back of cells that it does not run as a whole: data that such a cell has loaded, split or counted, and that other
+cells use. Of each cell only the statements run that give these names their values, and none that trains.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_utils.checking.cells import parsed
+from course_utils.checking.names import ALWAYS, free_names
+from course_utils.checking.scopes import bound_names
+from course_utils.checking.time_limit import TooSlow, time_limit
+from course_utils.kept_weights import _kind_of
+
+MOST_SECONDS, MOST_IN_ALL = 3.0, 25.0
+"""CPU time that one statement may take, and seconds after which no other is begun."""
+
+_TRAINS = frozenset(
+    ("backward", "fit", "step", "train_step", "train_on_batch", "apply_gradients", "perf_counter")
+)
+"""What a statement calls that trains, or takes the time of something."""
+
+
+@dataclass(eq=False)
+class _Statement:
+    """A statement of a cell.
+
+    Attributes:
+        sets: names that it gives a value to.
+        changes: names whose values it may change, as a loop does that fills a list.
+    """
+
+    cell: int
+    node: ast.stmt
+    sets: frozenset[str]
+    changes: frozenset[str]
+    needs: frozenset[str] = field(init=False)
+    is_used: bool = False
+
+    def __post_init__(self) -> None:
+        read = frozenset(free_names([self.node])) - ALWAYS
+        again = isinstance(self.node, ast.Assign) and isinstance(
+            self.node.value, ast.Call
+        )  # rows = cleaned(rows)
+        self.needs = read if again else read - self.sets
+
+
+def bring_back(cells: Sequence[tuple[int, str]], others: Sequence[str], namespace: dict[str, Any]) -> None:
+    """Runs what gives a value to names that some cell uses and that have none.
+
+    Args:
+        cells: number and text of each cell above the place to go on.
+        others: the texts of all cells.
+    """
+    statements = [*_statements(cells)]
+    wanted = _used(others) - ALWAYS - namespace.keys()
+    _mark(wanted, statements, namespace)
+    ends = time.monotonic() + MOST_IN_ALL
+    for one in statements:
+        if one.is_used and time.monotonic() < ends and not _trains(one.node, namespace):
+            _run(one, namespace)
+
+
+def still_missing(
+    cells: Sequence[tuple[int, str]], below: Sequence[str], namespace: Mapping[str, Any]
+) -> list[int]:
+    """The numbers of the cells above the place to go on that give what cells below it use, and that has no value now."""
+    wanted = _used(below) - ALWAYS - namespace.keys()
+    there = set().union(*(bound_names(parsed(text)) for text in below)) if below else set()
+    last: dict[str, int] = {name: number for number, text in cells for name in bound_names(parsed(text))}
+    return sorted({last[name] for name in wanted - there if name in last})
+
+
+def _used(cells: Sequence[str]) -> set[str]:
+    """Names that a cell uses and does not set itself."""
+    read = [parsed(text) for text in cells]
+    return {name for statements in read for name in {*free_names(statements)} - {*bound_names(statements)}}
+
+
+def _statements(cells: Sequence[tuple[int, str]]) -> Iterator[_Statement]:
+    for number, text in cells:
+        for node in parsed(text):
+            yield _Statement(number, node, frozenset(bound_names([node])), frozenset(_changed(node)))
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement assigns a part of, or calls a method of."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):
+            yield from _base(part.value)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            yield from _base(part.func.value)
+        elif isinstance(part, ast.AugAssign):
+            yield from _base(part.target)
+
+
+def _base(node: ast.expr) -> Iterator[str]:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
+
+
+def _mark(wanted: Collection[str], statements: Sequence[_Statement], namespace: Mapping[str, Any]) -> None:
+    """Marks the last statements that set these names, those of the same cells that go on to change them, and what they need in turn."""
+    waiting = [(name, len(statements)) for name in wanted]
+    while waiting:
+        name, before = waiting.pop()
+        at = next((n for n in reversed(range(before)) if name in statements[n].sets), None)
+        if at is None:
+            continue
+        # set several times in its cell, or set once and then filled: all of that
+        cell = statements[at].cell
+        for n in range(before):
+            one = statements[n]
+            if (
+                one.cell == cell
+                and not one.is_used
+                and name in one.sets | (one.changes if n > at else frozenset())
+            ):
+                one.is_used = True
+                waiting += [(each, n) for each in one.needs - namespace.keys()]
+
+
+def _trains(node: ast.stmt, namespace: Mapping[str, Any]) -> bool:
+    """Whether a statement, or a function of the notebook that it calls, trains or takes the time of something."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and part.id == "RUN_TRAINING":
+            return True
+        if isinstance(part, ast.Call):
+            called = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
+            code = getattr(namespace.get(called), "__code__", None)
+            if called in _TRAINS or called.startswith("train") or (code and _TRAINS & {*code.co_names}):
+                return True
+    return False
+
+
+def _run(one: _Statement, namespace: dict[str, Any]) -> None:
+    before = namespace.keys() & one.sets
+    try:
+        with time_limit(MOST_SECONDS):
+            code = compile(
+                ast.Module([one.node], []), f"<cell {one.cell}, brought back>", "exec", dont_inherit=True
+            )
+            exec(code, namespace)
+    except (
+        Exception,
+        SystemExit,
+        TooSlow,
+    ):  # as in the learner's own notebook; what it has half done is not kept
+        for name in one.sets - before:
+            namespace.pop(name, None)
+        return
+    for name in one.sets - before:  # without its weights it would be taken for the trained one
+        value = namespace.get(name)
+        if _kind_of(value) and type(value).__module__ == namespace.get("__name__", "__main__"):
+            del namespace[name]
