@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from grader.files import (
     LATE,
+    LOCAL_TIME,
     MAX_FILES,
     MAX_PARSED,
     REASON_FILE,
@@ -46,7 +47,7 @@ NOT_TAKEN = "not-taken.txt"
 
 _MODULE = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,60}?)(?:-\d{1,4}| ?\(\d{1,4}\))?\.py(?:\.txt)?")
 """A module's file, with the number that LMSs and browsers give to one that comes again."""
-_OWN = frozenset({TIMESTAMP, SECRET, LATE, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN, TEAM})
+_OWN = frozenset({TIMESTAMP, SECRET, LATE, LOCAL_TIME, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN, TEAM})
 _MAX_NOTE = 200_000
 _CUSTOM = frozenset({"sitecustomize", "usercustomize", "__main__"})  # imported without being asked for
 

@@ -345,9 +345,9 @@ def _collect_one(
     if isinstance(found, _Refused):
         return _refuse(lab, found)
     work = found.work
-    outcome = store(lab, student, work.data, work.beside, work.receipt)
+    outcome, told = store(lab, student, work.data, work.beside, work.receipt)
     is_own(lab, student)
-    return _row(lab, found, outcome)
+    return _row(lab, found, outcome, told)
 
 
 def _row(lab: Lab, found: _Taken, outcome: str, *more: str) -> Collected:
@@ -456,14 +456,14 @@ def _collect_team(
             if student not in found:
                 yield Collected(student, counts.shown, REFUSED, str(error))
             continue
-        outcome = give_to(
+        outcome, told = give_to(
             lab, student, team, counts, mine.work.receipt.get(SECRET, b"") if mine and same else b""
         )
         if mine:
-            yield _row(lab, mine, outcome, "" if same else "It is not the last.", more)
+            yield _row(lab, mine, outcome, "" if same else "It is not the last.", more, told)
         else:
             shown = refused[student].file.offer.shown if student in refused else counts.shown
-            yield Collected(student, shown, outcome, more)
+            yield Collected(student, shown, outcome, f"{more} {told}".strip())
 
 
 def _refuse_team(

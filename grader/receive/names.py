@@ -48,6 +48,7 @@ class File:
         canvas, moodle_number: the same number if that was Canvas, or Moodle. Moodle's has to be stored, because it is not in the id.
         called: what the platform, or the file's name, calls the student; empty where only an id is given.
         login: an id, a user's name or an e-mail address; empty where only a name is given.
+        local: when it was handed in, as the platform writes it, and the zone of that, if somebody has given it; empty if names do not say it.
         late: who marks it as late, without saying by how much; empty if nobody does.
         receipt: whether the platform itself wrote it, to say that somebody handed in something.
         note: anything else to know about whose it is.
@@ -67,6 +68,7 @@ class File:
     moodle_number: str = ""
     called: str = ""
     login: str = ""
+    local: str = ""
     late: str = ""
     receipt: bool = False
     note: str = ""
@@ -111,6 +113,10 @@ def file_of(offer: Offer, student: str, name: str, upload: int = 0, **known: Any
         return File(student, offer, order=(0, upload), name=name, **known)
     order = (_number(notebook["version"]), upload)
     return File(student, offer, plain(notebook["stem"]), order=order, name=name, **known)
+
+
+def in_utc(local: datetime, zone: ZoneInfo) -> datetime:
+    return local.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
 
 
 def is_work(offer: Offer) -> bool:
@@ -179,13 +185,13 @@ class _Packed:
             "login": login,
             "attempt": (said.when or datetime.min, said.attempt),
             "unclear": said.unclear,
+            "local": f"{said.when.isoformat()} {self.zone or ''}".strip() if said.when else "",
             "late": self.layout.name.partition(",")[0] if said.late else "",
             "receipt": self.layout.is_receipt(offer.path),
             "note": note,
         }
         if said.when and self.zone and not offer.stamp:
-            stamp = said.when.replace(tzinfo=self.zone).astimezone(UTC).replace(tzinfo=None)
-            offer = replace(offer, stamp=stamp)
+            offer = replace(offer, stamp=in_utc(said.when, self.zone))
         name = offer.inside[-1] if offer.inside else said.file
         return file_of(offer, student, name, said.order, **known)
 

@@ -417,4 +417,11 @@ def sentence(
         parts.append(
             f"{len(aside)} other file{'s are' if len(aside) > 1 else ' is'} not work for this lab ({named})"
         )
-    return "; ".join(parts) + "."
+    local = {file.student for file in files if file.local and " " not in file.local}
+    times = (
+        f" The names say when {len(local)} {'person has' if len(local) == 1 else 'people have'} handed in, but not in which time zone, so "
+        "nobody's time is entered. Collect again with your site's zone, for example --zone Europe/Berlin."
+        if local
+        else ""
+    )
+    return f"{'; '.join(parts)}.{times}"

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.files import (
     LATE,
+    LOCAL_TIME,
     REASON_FILE,
     SECRET,
     TEAM,
@@ -23,11 +25,11 @@ from grader.files import (
 )
 from grader.people.students import MOODLE_NUMBER, stored_moodle_number
 from grader.receive.beside import NOT_TAKEN, Beside, note
-from grader.receive.names import File
+from grader.receive.names import File, in_utc
 from grader.receive.sources import Offer
 from grader.reference.lab import Lab
 
-_RECEIPT = (TIMESTAMP, SECRET, LATE)
+_RECEIPT = (TIMESTAMP, LOCAL_TIME, SECRET, LATE)
 NEW, REPLACED, UNCHANGED = "new", "replaced", "unchanged"
 
 
@@ -36,11 +38,16 @@ def receipt_of(file: File, stamps: dict[tuple[str, ...], Offer]) -> dict[str, by
     offer = file.offer
     stamp = offer.stamp or _stamp_beside(offer, stamps)
     receipt = {
-        TIMESTAMP: f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode() if stamp else b"",
+        TIMESTAMP: _stamped(stamp) if stamp else b"",
+        LOCAL_TIME: file.local.encode(),
         SECRET: offer.secret,
         LATE: file.late.encode() if not stamp else b"",
     }
     return {name: data for name, data in receipt.items() if data}
+
+
+def _stamped(when: datetime) -> bytes:
+    return f"{when:%Y-%m-%d %H:%M:%S.%f} UTC".encode()
 
 
 def _stamp_beside(offer: Offer, stamps: dict[tuple[str, ...], Offer]) -> datetime | None:
@@ -70,8 +77,11 @@ def see_that_folders_are_ours(lab: Lab, student: str) -> None:
                 raise Unreadable(f"{where} is a link or a file, where a folder should be. Move it away.")
 
 
-def store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[str, bytes]) -> str:
-    """Writes a submission, and says whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``.
+def store(
+    lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[str, bytes]
+) -> tuple[str, str]:
+    """Writes a submission. Returns whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``; and what to say if an
+    unchanged one has got another time.
 
     Raises:
         GraderError: it cannot be written.
@@ -91,12 +101,13 @@ def store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[
     try:
         if unchanged:
             # of equal submissions, the time of the first one counts; feedback is found under the secret of the last one
+            told = _enter_time(folder, receipt)
             names = [SECRET] if (folder / TIMESTAMP).exists() else [SECRET, LATE]
             for name in names:
                 if name in receipt:
                     scratch(folder, name, receipt[name]).replace(folder / name)
             _note_left(folder, beside)
-            return UNCHANGED
+            return UNCHANGED, told
         make_private(folder)
         written = scratch(folder, target.name, data)
         if there:
@@ -111,7 +122,57 @@ def store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[
         raise GraderError(
             f"{target} cannot be written: {error.strerror}. Make sure that the disk has room."
         ) from None
-    return REPLACED if there else NEW
+    return REPLACED if there else NEW, ""
+
+
+def _enter_time(folder: Path, receipt: Mapping[str, bytes]) -> str:
+    """Enters when an unchanged submission was handed in, if that was not known, or was known in another zone. Returns what to say."""
+    before = _text_in(folder / TIMESTAMP)
+    # in this order: if the second cannot be written, the next time does both
+    for name, data in _learned(folder, receipt).items():
+        scratch(folder, name, data).replace(folder / name)
+    after = _text_in(folder / TIMESTAMP)
+    if after == before:
+        return ""
+    (folder / LATE).unlink(missing_ok=True)  # the time says by how much
+    then, now = (_to_the_minute(text) for text in (before, after))
+    return (
+        f"Its time of submission is corrected: {now}, not {then}."
+        if before
+        else f"Its time of submission is entered: {now}."
+    )
+
+
+def _learned(folder: Path, receipt: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Of an unchanged submission's receipt, the files that say something new about when it was handed in.
+
+    The time in the platform's names tells whether it is the same upload, in a zone that was not given before, or a later one of the
+    same file, which must not make work late that was handed in on time.
+    """
+    said, there = receipt.get(LOCAL_TIME, b"").decode(), _text_in(folder / LOCAL_TIME)
+    if said and there:
+        (now, _, zone), (before, _, zone_before) = said.partition(" "), there.partition(" ")
+        first, zone = min(now, before), zone or zone_before
+        if (local := f"{first} {zone}".strip()) == there:
+            return {}
+        stamp = {TIMESTAMP: _stamped(in_utc(datetime.fromisoformat(first), ZoneInfo(zone)))} if zone else {}
+        return {**stamp, LOCAL_TIME: local.encode()}
+    if (folder / TIMESTAMP).exists():
+        return {}
+    return {name: receipt[name] for name in (TIMESTAMP, LOCAL_TIME) if name in receipt}
+
+
+def _text_in(file: Path) -> str:
+    """What one of these files says; empty if it is not there."""
+    try:
+        return file_bytes(file)[:100].decode("ascii", "replace").strip()
+    except Unreadable:
+        return ""
+
+
+def _to_the_minute(stamp: str) -> str:
+    when = time_of(stamp) if stamp else None
+    return f"{when:%Y-%m-%d %H:%M} UTC" if when else stamp
 
 
 def _note_left(folder: Path, beside: Beside) -> None:

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from grader.files import LATE, SECRET, TEAM, TIMESTAMP, Unreadable, file_bytes, find_notebook, time_of
+from grader.files import (
+    LATE,
+    LOCAL_TIME,
+    SECRET,
+    TEAM,
+    TIMESTAMP,
+    Unreadable,
+    file_bytes,
+    find_notebook,
+    time_of,
+)
 from grader.people.shared import Together, note_of, together_in
 from grader.receive.beside import Beside, in_folder
 from grader.receive.store import UNCHANGED, folders_of, scratch, store, write_receipt
@@ -100,13 +110,13 @@ def _collected(lab: Lab, folder: Path, student: str) -> HandedIn | None:
         data = file_bytes(path)
     except Unreadable:
         return None
-    for name in (TIMESTAMP, LATE):
+    for name in (TIMESTAMP, LOCAL_TIME, LATE):
         with suppress(Unreadable):
             receipt[name] = file_bytes(folder / name)[:100]
     return HandedIn(student, "", data, in_folder(lab, path), receipt)
 
 
-def give_to(lab: Lab, member: str, team: str, work: HandedIn, secret: bytes = b"") -> str:
+def give_to(lab: Lab, member: str, team: str, work: HandedIn, secret: bytes = b"") -> tuple[str, str]:
     """Puts a team's work where grading looks for a member's, and notes whose it is. Returns what has happened, as
     :func:`grader.receive.store.store` does.
 
@@ -123,13 +133,13 @@ def give_to(lab: Lab, member: str, team: str, work: HandedIn, secret: bytes = b"
     receipt = {name: data for name, data in work.receipt.items() if name != SECRET}
     if secret := secret or (_secret_in(folder) if same else b""):
         receipt[SECRET] = secret
-    outcome = store(lab, member, work.data, work.beside, receipt)
+    outcome, told = store(lab, member, work.data, work.beside, receipt)
     earlier = was is not None and was.when and work.when and work.when < was.when
     if before is None or before.work != note.work or (same and earlier):
         if outcome == UNCHANGED:  # of the same work, the time of the first counts for all
             write_receipt(folder, receipt)
         scratch(folder, TEAM, note_of(note)).replace(folder / TEAM)
-    return outcome
+    return outcome, told
 
 
 def _secret_in(folder: Path) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from classroom import with_gradebook
 from collecting import (
     FILE,
     LAB,
@@ -462,6 +463,52 @@ def test_times_in_names_count_as_times_of_submission_only_in_a_zone(lab, zone):
     file = lab.course.submitted / "jdoe" / LAB / TIMESTAMP
     assert file.exists() == bool(zone)
     assert not zone or file.read_text() == "2026-10-10 21:05:11.000000 UTC"
+
+
+def test_a_zone_that_is_given_later_enters_or_corrects_the_times_of_the_same_uploads(lab, monkeypatch):
+    source = str(zip_of(lab, packed(BLACKBOARD)))
+    folder = lab.course.submitted / "jdoe" / LAB
+    told = run(lab, monkeypatch, source)
+    assert "The names say when 2 people have handed in, but not in which time zone" in told.output
+    assert "--zone Europe/Berlin" in told.output and not (folder / TIMESTAMP).exists()
+
+    told = run(lab, monkeypatch, source, "--zone", "America/New_York")
+    assert "unchanged: 2" in told.output and "in which time zone" not in told.output
+    assert "Its time of submission is entered: 2026-10-11 03:05 UTC." in " ".join(told.output.split())
+    assert (folder / TIMESTAMP).read_text() == "2026-10-11 03:05:11.000000 UTC"
+
+    rows = collect(lab, Path(source), zone=ZoneInfo("Europe/Berlin"))
+    said = "Its time of submission is corrected: 2026-10-10 21:05 UTC, not 2026-10-11 03:05 UTC."
+    assert said in next(row.why for row in rows if row.student == "jdoe")
+    assert (folder / TIMESTAMP).read_text() == "2026-10-10 21:05:11.000000 UTC"
+
+    rows = collect(lab, Path(source), zone=ZoneInfo("Europe/Berlin"))
+    assert not any("time of submission" in row.why for row in rows)
+    collect(lab, Path(source))
+    assert (folder / TIMESTAMP).read_text() == "2026-10-10 21:05:11.000000 UTC"
+
+
+@pytest.mark.parametrize("zones", [("Europe/Berlin", "Europe/Berlin"), (None, "Europe/Berlin")])
+def test_who_uploads_the_same_file_again_after_the_deadline_keeps_the_first_time(lab, zones):
+    first, again = ({f"Lab 02_jdoe_attempt_2026-10-{day}-12-00-00_{FILE}": "same"} for day in ("10", "11"))
+    for zone, files in zip(zones, (first, again), strict=True):
+        rows = collect(lab, zip_of(lab, packed(files)), zone=ZoneInfo(zone) if zone else None)
+    assert outcomes(rows) == {"jdoe": UNCHANGED}
+    file = lab.course.submitted / "jdoe" / LAB / TIMESTAMP
+    assert file.read_text() == "2026-10-10 10:00:00.000000 UTC"
+
+
+def test_a_zone_that_is_given_later_counts_for_a_whole_team(lab):
+    with_gradebook(lab.course)
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([JANE, Person("ben", "Ben", "Ey")])
+        gradebook.enter_teams({"jdoe": "red", "ben": "red"})
+    for zone in (None, ZoneInfo("America/New_York"), ZoneInfo("Europe/Berlin")):
+        rows = collect(lab, zip_of(lab, packed(BLACKBOARD)), layout="blackboard", zone=zone)
+    for student in ("jdoe", "ben"):
+        file = lab.course.submitted / student / LAB / TIMESTAMP
+        assert file.read_text() == "2026-10-10 21:05:11.000000 UTC"
+        assert "corrected" in next(row.why for row in rows if row.student == student)
 
 
 def test_gradescope_s_own_time_is_in_utc_and_counts(lab):
