@@ -142,7 +142,11 @@ def collect(
     shared_account: SharedAccount = False,
     layout: _Layout = "",
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask whether SOURCE is what it is taken for.")
+        bool,
+        typer.Option(
+            "--yes",
+            help="Do not ask whether SOURCE is what it is taken for, or stop if most of it is another lab's.",
+        ),
     ] = False,
     zone: Annotated[
         str | None,
@@ -181,6 +185,7 @@ def collect(
         _go_on if yes or layout else _ask_whether_right,
         layout,
         _zone(zone) if zone else None,
+        yes,
     )
     table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
     console.print(as_table(lab, _COLLECTED, table))

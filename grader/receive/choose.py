@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from grader.errors import GraderError
 from grader.files import MAX_BYTES, Unreadable, printable
 from grader.receive.beside import MAX_NAMED, Beside, sort_out
+from grader.receive.likely import Labs
 from grader.receive.names import File
 from grader.receive.sources import Offer
 from grader.reference.lab import Lab
@@ -27,19 +29,72 @@ _BEGINNINGS = {
 """How files of other kinds begin, which learners rename or save by mistake. What else is wrong with a notebook, grading tells."""
 
 
-def see_that_it_is_this_lab(lab: Lab, handed_in: Iterable[Sequence[File]]) -> None:
-    """
-    Raises:
-        GraderError: all notebooks have the name of one other lab's, so it is that lab's source.
-    """
-    names = [{file.stem for file in files if file.stem} for files in handed_in]
-    names = [each for each in names if each]
-    others = {_other_lab(lab, next(iter(each))) if len(each) == 1 else None for each in names}
-    if len(names) > 1 and len(others) == 1 and (other := others.pop()):
+Choice = tuple[File, bytes, str]
+"""The one notebook of a student's files that counts, its content, and what to say about the choice."""
+
+
+class OfAnotherLab(Unreadable):
+    """A notebook that has another lab's name, or its cells."""
+
+    def __init__(self, lab: str, why: str) -> None:
+        super().__init__(why)
+        self.lab = lab
+
+
+_MOST_KEPT = 200 * 2**20
+"""So many bytes of notebooks are kept from looking for another lab's until they are collected, and are not read twice."""
+
+
+class Chooser:
+    """Chooses the notebooks that count in one source of a lab's work."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab, self.labs = lab, Labs(lab.course)
+        self.kept: dict[File, Choice] = {}
+
+    def see_that_it_is_this_lab(self, handed_in: Collection[Sequence[File]], anyway: bool = False) -> None:
+        """
+        Args:
+            handed_in: the files of each student.
+            anyway: what is this lab's is to be collected even if it is less than half.
+
+        Raises:
+            GraderError: most notebooks are other labs', so it is probably another lab's source.
+        """
+        others: Counter[str] = Counter()
+        ours, size = 0, 0
+        for files in handed_in:
+            try:
+                self.kept[files[0]] = _choose(self.lab, files, self.labs)
+            except OfAnotherLab as error:
+                others[error.lab] += 1
+                continue
+            except Unreadable:
+                continue
+            ours += 1
+            size += len(self.kept[files[0]][1])
+            if (anyway and ours) or 2 * ours >= len(handed_in) or size > _MOST_KEPT:
+                return
+        count = others.total()
+        if count + ours < 2 or count <= ours:
+            return
+        ((other, _),) = others.most_common(1)
+        share = f"{count} of {count + ours}" if ours else f"All {count}"
+        the_rest = f". To collect only the rest for {self.lab.name}, add --yes." if ours else ""
         raise GraderError(
-            f"All {len(names)} notebooks have the name of another lab's, {other.partition('_')[2]}.ipynb, so nothing was collected. If they are of "
-            f"that lab: grader collect {other}"
+            f"{share} notebooks are another lab's, going by their names or cells, so nothing was collected. If they were handed in for that "
+            f"lab: grader collect {other} SOURCE{the_rest}"
         )
+
+    def choose(self, files: Sequence[File]) -> Choice:
+        """Of a student's files, the one that counts.
+
+        Raises:
+            OfAnotherLab: it is another lab's.
+            Unreadable: there is none, it is not clear which, or it cannot be read.
+        """
+        known = self.kept.pop(files[0], None) if files else None
+        return known or _choose(self.lab, files, self.labs)
 
 
 def _other_lab(lab: Lab, stem: str) -> str | None:
@@ -49,12 +104,7 @@ def _other_lab(lab: Lab, stem: str) -> str | None:
     )
 
 
-def choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes, str]:
-    """The one notebook of a student's files that counts, its content, and what to say about the choice.
-
-    Raises:
-        Unreadable: there is none, it is not clear which, or it cannot be read.
-    """
+def _choose(lab: Lab, files: Sequence[File], labs: Labs) -> Choice:
     notebooks = [file for file in files if file.stem]
     if not notebooks:
         raise Unreadable(_why_no_notebook(files))
@@ -73,12 +123,17 @@ def choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes, str]:
         raise Unreadable(f"Several notebooks, and it is not clear which one counts: {listed}. Keep one.")
     data, chosen = contents.popitem()
     if other := _other_lab(lab, chosen.stem):
-        raise Unreadable(f"It has the name of another lab's notebook. Is it work for {other}?")
+        raise OfAnotherLab(other, f"It has the name of another lab's notebook. Is it work for {other}?")
     if len(data) > MAX_BYTES:
         raise Unreadable(f"It is larger than {MAX_BYTES // 2**20} MiB. Clear the notebook's outputs.")
     if what := _foreign(data):
         raise Unreadable(
             f"{printable(chosen.offer.name)} is {what}, not a notebook. Have the notebook itself handed in."
+        )
+    if another := labs.clearly_another(lab, data):
+        raise OfAnotherLab(
+            another.name,
+            f"{printable(chosen.offer.name)} is the notebook of {another.name}, not of {lab.name}. Hand in the one of {lab.name}.",
         )
     return chosen, data, f"The last of {len(attempts)} attempts." if len(attempts) > 1 else ""
 

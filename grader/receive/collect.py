@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.files import SECRET, TIMESTAMP, Unreadable, find_notebook, printable
 from grader.people.roster import NotSure
 from grader.people.students import folded
-from grader.receive.choose import beside_it, choose, see_that_it_is_this_lab
+from grader.receive.choose import Chooser, beside_it
 from grader.receive.exchange import in_exchange
 from grader.receive.names import Aside, File, Reader, file_of, name_reader
 from grader.receive.recognise import Recognised, recognise, sentence
@@ -94,6 +94,7 @@ def collect(
     confirm: Confirm = when_sure,
     layout: str = "",
     zone: ZoneInfo | None = None,
+    anyway: bool = False,
 ) -> list[Collected]:
     """Puts submissions where grading looks for them, one notebook per student with the Python files beside it.
 
@@ -108,6 +109,7 @@ def collect(
         confirm: gets what the source is taken for, before anything is collected.
         layout: the name of the source's layout; empty: its names say which one it is.
         zone: of the times in the platform's names. None: it is not known, so that they only tell attempts apart.
+        anyway: what is this lab's is collected even if most of the source is another lab's.
 
     Returns: a row for each student, sorted by id, followed by files that belong to nobody.
 
@@ -124,7 +126,7 @@ def collect(
             strangers = {each.student for each in files if NOT_ON_THE_ROSTER in each.note}
             said = sentence(taken, files, len(strangers), bool(reception.roster.people), found.aside)
             confirm(said, taken.doubts)
-        rows = list(_collect(lab, offers, found, reception, ask, desk))
+        rows = list(_collect(lab, offers, found, reception, ask, desk, anyway))
         alone = not rows and any(map(is_request, offers))
     if alone:
         raise GraderError(
@@ -232,7 +234,13 @@ def _files(whose: Reader, offers: Sequence[Offer]) -> Iterator[File | Collected 
 
 
 def _collect(
-    lab: Lab, offers: Sequence[Offer], found: _Found, reception: Reception, ask: Ask | None, desk: Desk
+    lab: Lab,
+    offers: Sequence[Offer],
+    found: _Found,
+    reception: Reception,
+    ask: Ask | None,
+    desk: Desk,
+    anyway: bool,
 ) -> Iterator[Collected]:
     by_student: dict[str, list[File]] = {}
     of_nobody = list(found.of_nobody)
@@ -244,7 +252,9 @@ def _collect(
             of_nobody.append(Collected("", file.offer.shown, REFUSED, str(why)))
     for file in files:
         by_student.setdefault(file.student, []).append(file)
-    see_that_it_is_this_lab(lab, by_student.values())
+    chooser = Chooser(lab)
+    works = [[file for file in files if _is_work(file)] for files in by_student.values()]
+    chooser.see_that_it_is_this_lab([files for files in works if files], anyway)
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,) and not offer.inside}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
@@ -257,11 +267,13 @@ def _collect(
         if len(members) > 1:
             theirs = {student: by_student[student] for student in members if student in by_student}
             team = reception.teams[members[0]]
-            rows += _collect_team(lab, team, members, theirs, stamps, rivals, desk)
+            rows += _collect_team(lab, team, members, theirs, stamps, rivals, desk, chooser)
         else:
             (student,) = members
             rows.append(
-                _collect_one(lab, student, by_student[student], stamps, rivals.get(student, ""), desk)
+                _collect_one(
+                    lab, student, by_student[student], stamps, rivals.get(student, ""), desk, chooser
+                )
             )
     yield from sorted(rows, key=lambda row: row.student)
     yield from of_nobody
@@ -334,12 +346,13 @@ def _collect_one(
     stamps: dict[tuple[str, ...], Offer],
     rival: str,
     desk: Desk,
+    chooser: Chooser,
 ) -> Collected:
     """
     Args:
         rival: why it is not clear that the files are the student's; empty if it is clear.
     """
-    found = _looked_at(lab, student, handed_in, stamps, rival, desk)
+    found = _looked_at(lab, student, handed_in, stamps, rival, desk, chooser)
     if isinstance(found, Collected):
         return found
     if isinstance(found, _Refused):
@@ -375,9 +388,10 @@ def _looked_at(
     stamps: dict[tuple[str, ...], Offer],
     rival: str,
     desk: Desk,
+    chooser: Chooser,
 ) -> Collected | _Taken | _Refused:
     """What of a student's files can be taken; a row, if there is nothing more to do. Nothing is stored but requests."""
-    files = [file for file in handed_in if not (is_request(file.offer) or file.offer.beside_request)]
+    files = [file for file in handed_in if _is_work(file)]
     known = next(iter(files), handed_in[0])
     try:
         see_that_folders_are_ours(lab, student)
@@ -396,7 +410,7 @@ def _looked_at(
             raise Unreadable(rival)
         if faults and not has_work:
             raise Unreadable(" ".join(faults))
-        known, data, said = choose(lab, files)
+        known, data, said = chooser.choose(files)
         beside = beside_it(lab, known, files)
     except Unreadable as error:
         sure = any(file.sure for file in handed_in) and not rival
@@ -416,6 +430,7 @@ def _collect_team(
     stamps: dict[tuple[str, ...], Offer],
     rivals: Mapping[str, str],
     desk: Desk,
+    chooser: Chooser,
 ) -> Iterator[Collected]:
     """
     Args:
@@ -423,7 +438,7 @@ def _collect_team(
         handed_in: the files of those who have handed in anything.
     """
     found = {
-        student: _looked_at(lab, student, files, stamps, rivals.get(student, ""), desk)
+        student: _looked_at(lab, student, files, stamps, rivals.get(student, ""), desk, chooser)
         for student, files in handed_in.items()
     }
     taken = {student: each for student, each in found.items() if isinstance(each, _Taken)}
@@ -480,6 +495,10 @@ def _refuse_team(
                 receipt = {name: data for name, data in (sure[-1].receipt or {}).items() if name != SECRET}
                 told = leave_reason(lab, student, why, receipt)
                 yield Collected(student, sure[-1].file.offer.shown, REFUSED, told)
+
+
+def _is_work(file: File) -> bool:
+    return not (is_request(file.offer) or file.offer.beside_request)
 
 
 def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Offer, Asked], list[str]]:

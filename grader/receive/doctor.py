@@ -18,9 +18,10 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.files import MAX_PARSED, printable
 from grader.receive.beside import Beside, files_beside, names, sort_out
+from grader.receive.likely import Labs
 from grader.receive.needed import with_what_is_used
 from grader.receive.read import PlainCell, read_submission
-from grader.receive.rebuild import MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
+from grader.receive.rebuild import MAX_PARSED_ALL, Rebuilt, rebuild
 from grader.reference.lab import (
     Lab,
     around_check,
@@ -108,7 +109,7 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     read = read_submission(file.parent.resolve() / file.name)
     if read.problem:
         return Examination(lab_name, read.problem)
-    likely = likely_lab(course, read.cells, file.name)
+    likely = Labs(course).likely(read.cells, file.name)
     lab = asked or likely
     if not lab:
         return Examination(
@@ -149,31 +150,6 @@ def _files(lab: Lab, file: Path, cells: Sequence[PlainCell]) -> tuple[Mapping[st
         code = [*cells, *(PlainCell("code", text) for text in beside.modules.values())]
     faults = [f"{name}: {fault}" for name, text in beside.modules.items() if (fault := syntax_fault(text))]
     return beside.modules, [*faults, *beside.sentences()]
-
-
-# ---------------------------------------------------------------------------------- which lab
-
-
-def likely_lab(course: Course, cells: Sequence[PlainCell], file_name: str) -> Lab | None:
-    """The lab that most of the cells belong to: by grade_id and cell id, then by names defined, then by file name."""
-    grade_ids = {cell.grade_id for cell in cells} - {""}
-    ids = {cell.id for cell in cells} - {""}
-    names = set().union(*(names_defined(cell.text, cell.kind, parse=False) for cell in cells))
-    scores = {}
-    for lab in _built(course):
-        graded = [cell for cell in lab.release().cells if nbgrader_of(cell).get("grade_id")]
-        found = sum(nbgrader_of(cell)["grade_id"] in grade_ids or cell.get("id") in ids for cell in graded)
-        defined = sum(nbgrader_of(cell)["grade_id"] in names for cell in graded if is_solution(cell))
-        scores[lab] = (found, defined, lab.slug in re.sub("[- ]", "_", file_name.lower()))
-    best = max(scores, key=scores.__getitem__, default=None)
-    return best if best and any(scores[best]) else None
-
-
-def _built(course: Course) -> Iterator[Lab]:
-    for name in course.labs():
-        lab = Lab.load(course, name)
-        if (lab.release_folder / lab.notebook_name).is_file():
-            yield lab
 
 
 # ---------------------------------------------------------------------------------- its parts

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import random
+import shutil
 import stat
 import struct
 import unicodedata
@@ -28,6 +30,7 @@ from collecting import (
     why,
     zip_of,
 )
+from project import ROOT
 from typer.testing import CliRunner
 
 from grader.book import file as gradebook_file
@@ -169,7 +172,7 @@ def moodle(**files: bytes) -> dict[str, bytes]:
 
 def test_the_zip_of_another_lab_is_refused_as_a_whole(lab):
     other = {who: ("start_here", notebook(who)) for who in "abc"}
-    with pytest.raises(GraderError, match=f"All 3 notebooks have the name of another lab's.*collect {OTHER}"):
+    with pytest.raises(GraderError, match=f"All 3 notebooks are another lab's.*collect {OTHER}"):
         collect(lab, zip_of(lab, moodle(**other)))
     assert not lab.course.submitted.exists()
 
@@ -184,6 +187,60 @@ def test_a_notebook_of_another_lab_among_others_is_refused_alone(lab):
     assert outcomes(rows) == {"Person a": NEW, "Person b": REFUSED, "Person c": NEW}
     assert "Is it work for 00_start_here?" in why(rows, "Person b")
     assert "Is it work for 00_start_here?" in graded_as(lab, "Person b")
+
+
+def test_a_source_that_is_mostly_another_lab_s_is_stopped_until_somebody_says_that_it_is_meant(
+    lab, monkeypatch
+):
+    monkeypatch.chdir(lab.course.root)
+    with_gradebook(lab.course)
+    mostly = {who: ("start_here", notebook(who)) for who in "abc"} | {"d": ("self_attention", notebook("d"))}
+    source = str(zip_of(lab, moodle(**mostly)))
+    told = CliRunner().invoke(app, ["collect", LAB, source])
+    assert told.exit_code == 1 and not lab.course.submitted.exists()
+    assert "3 of 4 notebooks are another lab's, going by their names or cells" in told.output
+    assert f"grader collect {OTHER} SOURCE" in told.output and "add --yes" in told.output
+    told = CliRunner().invoke(app, ["collect", LAB, source, "--yes"])
+    assert told.exit_code == 0, told.output
+    assert taken(lab) == {"Person d": notebook("d")} and "refused: 3" in told.output
+
+
+@pytest.fixture
+def released(lab) -> dict[str, bytes]:
+    """Lab -> the notebook that learners get, in a course that has both."""
+    for name in (LAB, OTHER):
+        shutil.copytree(ROOT / "notebooks" / name, lab.course.notebooks / name)
+    return {name: (lab.course.notebooks / name / f"{name[3:]}.ipynb").read_bytes() for name in (LAB, OTHER)}
+
+
+def test_another_lab_s_notebook_is_recognised_by_its_cells_and_replaces_nothing(lab, released):
+    collect(lab, folder_of(lab, {f"olga/{FILE}": released[LAB]}))
+    rows = collect(lab, folder_of(lab, {f"olga/{FILE}": released[OTHER], f"anna/{FILE}": released[LAB]}))
+    assert outcomes(rows) == {"anna": NEW, "olga": REFUSED}
+    said = f"{FILE} is the notebook of {OTHER}, not of {LAB}. Hand in the one of {LAB}."
+    assert why(rows, "olga") == f"{said} What was collected before stays."
+    assert taken(lab) == dict.fromkeys(("anna", "olga"), released[LAB])
+    collect(lab, folder_of(lab, {f"ben/{FILE}": released[OTHER]}))
+    assert graded_as(lab, "ben") == said
+
+
+def test_a_notebook_is_taken_if_its_cells_do_not_clearly_show_another_lab(lab, released):
+    ours, theirs = (json.loads(released[name]) for name in (LAB, OTHER))
+    one = next(cell for cell in ours["cells"] if "nbgrader" in cell["metadata"])
+    files = {
+        "both": ours | {"cells": ours["cells"] + theirs["cells"]},
+        "one": theirs | {"cells": [*theirs["cells"], one]},
+        "none": json.loads(notebook()),
+    }
+    source = folder_of(lab, {f"{who}/{FILE}": json.dumps(each).encode() for who, each in files.items()})
+    assert outcomes(collect(lab, source)) == dict.fromkeys(files, NEW)
+
+
+def test_a_source_of_another_lab_is_recognised_by_cells_if_names_do_not_tell(lab, released):
+    source = folder_of(lab, {f"{who}.ipynb": released[OTHER] for who in ("anna", "ben", "cleo")})
+    with pytest.raises(GraderError, match=f"All 3 notebooks are another lab's.*collect {OTHER}"):
+        collect(lab, source)
+    assert not lab.course.submitted.exists()
 
 
 def test_what_was_refused_is_in_a_table_too(lab, tmp_path, monkeypatch):

@@ -22,9 +22,9 @@ from grader.receive.doctor import (
     RESTORED,
     Examination,
     examine,
-    likely_lab,
     syntax_fault,
 )
+from grader.receive.likely import Labs
 from grader.receive.read import PlainCell, read_submission
 from grader.reference.lab import GO_ON_CELL, SKIP_TAG, Lab
 
@@ -237,9 +237,9 @@ def test_a_notebook_of_no_lab_needs_the_lab_s_name(examined):
 
 def test_cells_count_for_more_than_the_name_of_the_file(labs, course):
     cells = read_submission(json.dumps(solved(labs[START])).encode()).cells
-    assert likely_lab(course, cells, "self_attention.ipynb") == labs[START]
+    assert Labs(course).likely(cells, "self_attention.ipynb") == labs[START]
     without_names = [PlainCell("code", "", grade_id=cell.grade_id) for cell in cells]
-    assert likely_lab(course, without_names, "self_attention.ipynb") == labs[START]
+    assert Labs(course).likely(without_names, "self_attention.ipynb") == labs[START]
 
 
 def test_links_and_files_that_are_not_there(course, tmp_path, lab):
