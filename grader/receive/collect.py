@@ -413,7 +413,7 @@ def _looked_at(
         known, data, said = chooser.choose(files)
         beside = beside_it(lab, known, files)
     except Unreadable as error:
-        sure = any(file.sure for file in handed_in) and not rival
+        sure = any(file.sure or file.listed for file in handed_in) and not rival
         return _Refused(student, known, str(error), receipt_of(known, stamps) if sure else None, bool(rival))
     attempt = known.attempt[0] if known.attempt[0] > datetime.min else None
     work = HandedIn(student, known.offer.shown, data, beside, receipt_of(known, stamps), attempt)

@@ -42,7 +42,8 @@ class File:
         attempt: which of the student's attempts it belongs to.
         unclear: the time of its attempt as the platform writes it, if it is not understood.
         order: of several files of an attempt with the same stem or name, the highest counts: by version, then by the platform's number.
-        sure: whether ``student`` certainly exists, even if there is no notebook.
+        sure: whether ``student`` certainly exists, even if there is no notebook, going by where the file lies.
+        listed: whether ``student`` is on the roster.
         source: the part of the archive that says that it is this student's.
         number: the student's number on the platform that packed the archive.
         canvas, moodle_number: the same number if that was Canvas, or Moodle. Moodle's has to be stored, because it is not in the id.
@@ -62,6 +63,7 @@ class File:
     unclear: str = ""
     order: tuple[int, int] = (0, 0)
     sure: bool = True
+    listed: bool = False
     source: tuple[str, ...] = ()
     number: str = ""
     canvas: str = ""

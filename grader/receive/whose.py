@@ -68,7 +68,10 @@ class Reception:
         given = file.called or file.login
         told = not given or is_called(person, given)
         return replace(
-            file, student=person.student, note="" if told else f"Handed in as {printable(given)!r}."
+            file,
+            student=person.student,
+            listed=True,
+            note="" if told else f"Handed in as {printable(given)!r}.",
         )
 
     def _person(self, file: File) -> Person | None:

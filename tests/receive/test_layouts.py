@@ -34,7 +34,7 @@ from typer.testing import CliRunner
 from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.errors import GraderError
-from grader.files import LATE, TIMESTAMP
+from grader.files import LATE, REASON_FILE, TIMESTAMP
 from grader.people.roster import Person, Roster
 from grader.receive import sources
 from grader.receive.collect import NEW, REFUSED, UNCHANGED, _found, collect
@@ -463,6 +463,25 @@ def test_times_in_names_count_as_times_of_submission_only_in_a_zone(lab, zone):
     file = lab.course.submitted / "jdoe" / LAB / TIMESTAMP
     assert file.exists() == bool(zone)
     assert not zone or file.read_text() == "2026-10-10 21:05:11.000000 UTC"
+
+
+def test_refused_work_of_somebody_on_the_roster_is_graded_as_unreadable_with_the_reason(lab, enrol):
+    files = {"jdoe/self_attention.py": "x = 1", "nobody/self_attention.py": "x = 1", f"zvandyk/{FILE}": "zoe"}
+    enrol(JANE, ZOE)
+    rows = collect(lab, folder_of(lab, packed(files)))
+    assert outcomes(rows) == {"jdoe": REFUSED, "nobody": REFUSED, "zvandyk": NEW}
+    reason = (lab.course.submitted / "jdoe" / LAB / REASON_FILE).read_text()
+    assert (
+        reason == why(rows, "jdoe") and "no notebook among what was handed in (self_attention.py)" in reason
+    )
+    assert not (lab.course.submitted / "nobody").exists()
+    assert refused(lab) == [("nobody/self_attention.py", why(rows, "nobody"))]
+
+
+def test_a_file_without_a_notebook_beside_somebody_s_work_is_no_second_claim_to_it(lab, enrol):
+    enrol(JANE, ZOE)
+    files = {"jdoe/notes.txt": "x", f"jdoe_{FILE}": "jane", f"zvandyk/{FILE}": "zoe"}
+    assert outcomes(collect(lab, folder_of(lab, packed(files)))) == {"jdoe": NEW, "zvandyk": NEW}
 
 
 def test_a_zone_that_is_given_later_enters_or_corrects_the_times_of_the_same_uploads(lab, monkeypatch):
