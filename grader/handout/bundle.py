@@ -52,7 +52,7 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
         CourseError: it would contain part of a solution, or it cannot be written.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / f"transformer-lab-{lab.name}"
+        folder = Path(scratch) / lab.handed_out_as
         _fill(lab, folder)
         if faults := leaks(lab, lab.source(), folder):
             raise CourseError(

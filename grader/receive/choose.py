@@ -42,7 +42,7 @@ class OfAnotherLab(Unreadable):
 
 
 _MOST_KEPT = 200 * 2**20
-"""So many bytes of notebooks are kept from looking for another lab's until they are collected, and are not read twice."""
+"""At most this many bytes of notebooks stay in memory after a look at which lab they are of, so that they are not read twice."""
 
 
 class Chooser:

@@ -25,7 +25,7 @@ from grader.people.students import folded
 from grader.receive.choose import Chooser, beside_it
 from grader.receive.exchange import in_exchange
 from grader.receive.names import Aside, File, Reader, file_of, name_reader
-from grader.receive.recognise import Recognised, recognise, sentence
+from grader.receive.recognise import Recognised, nobody_known, recognise, see_that_it_was_handed_in, sentence
 from grader.receive.refused import remember
 from grader.receive.regrade import Desk, is_request
 from grader.receive.sources import Offer, in_folder, in_zip, leads_out, looked_into
@@ -125,7 +125,8 @@ def collect(
             files = [file for file in found.files if not file.receipt]
             strangers = {each.student for each in files if NOT_ON_THE_ROSTER in each.note}
             said = sentence(taken, files, len(strangers), bool(reception.roster.people), found.aside)
-            confirm(said, taken.doubts)
+            unknown = () if found.unclear else nobody_known(files, reception.roster)
+            confirm(said, (*taken.doubts, *unknown))
         rows = list(_collect(lab, offers, found, reception, ask, desk, anyway))
         alone = not rows and any(map(is_request, offers))
     if alone:
@@ -172,6 +173,7 @@ def _recognised(
     """What a source is taken for; None for the exchange, or if it has no files."""
     if source is None or not offers:
         return None
+    see_that_it_was_handed_in(lab, source, offers)
     stem = source.resolve().name if source.is_dir() else source.stem
     return recognise(lab, offers, stem, reception.roster, layout)
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from shlex import quote
 
 from grader.errors import GraderError
@@ -20,8 +21,6 @@ from grader.reference.lab import Lab
 
 _LEVELS = 4
 """At most this many folders around everything are looked through."""
-_MANY = 3
-"""Fewer people than this are too few to say that their names look odd."""
 _CLASS = re.compile(
     r"labs?\b|lab[\W_]*\d|hw|homework|assign|exercise|week|submi|abgabe|übung|tarea|devoir|class|section|group|gruppe|kurs|course|sheet|blatt",
     re.IGNORECASE,
@@ -278,8 +277,6 @@ class _Source:
             return (
                 f"The names look as a learning platform gives them, but of none that is known here, e.g. {printable(strange[0])!r}",
             )
-        if self.roster.people and len(names) >= _MANY:
-            return (f"None of the {len(names)} people is on the roster, e.g. {printable(min(names))!r}",)
         return ()
 
     # ------------------------------------------------------------------ what is known
@@ -383,7 +380,31 @@ def _read(reader: Callable[[Offer], list[File]], offers: Iterable[Offer]) -> Ite
             continue
 
 
+def see_that_it_was_handed_in(lab: Lab, source: Path, offers: Iterable[Offer]) -> None:
+    """
+    Raises:
+        GraderError: it is what learners get, and nothing in it says whose it would be.
+    """
+    paths = {offer.parts for offer in offers if not offer.inside}
+    for name in lab.course.labs():
+        inside = ("notebooks", name, "lab.json")
+        if inside in paths or (Lab(lab.course, name).handed_out_as, *inside) in paths:
+            raise GraderError(
+                f"{source} is what learners get for {name}, and nothing in it says whose it is, so nothing was collected. If it is somebody's "
+                "work, name it <student>.zip, put it into a folder, and collect that folder."
+            )
+
+
 # ---------------------------------------------------------------------------------- what it says first
+
+
+def nobody_known(files: Sequence[File], roster: Roster) -> tuple[str, ...]:
+    """A doubt, if there is a roster and nobody in a source is on it."""
+    people = sorted({file.student for file in files})
+    if not roster.people or not people or any(file.listed for file in files):
+        return ()
+    named = ", ".join(people[:3]) + (", …" if len(people) > 3 else "")
+    return (f"Nobody in it is on the roster ({printable(named)})",)
 
 
 def sentence(

@@ -218,6 +218,11 @@ class Lab:
     def notebook_name(self) -> str:
         return f"{self.slug}.ipynb"
 
+    @property
+    def handed_out_as(self) -> str:
+        """The folder in the zip that learners get."""
+        return f"transformer-lab-{self.name}"
+
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
         """Key -> exercise, in the order of the lab.

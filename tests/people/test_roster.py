@@ -399,8 +399,8 @@ def test_canvas_s_number_counts_before_the_name_and_is_learned_from_it(lab):
 
 def test_a_name_does_not_get_the_place_of_somebody_whose_number_is_known(lab):
     enrol(lab, Person("jdoe", "Jane", "Doe", canvas="5"))
-    found = collected(lab, {f"doejane_66_900_{FILE}": notebook()})
-    assert found == {"doejane_66": (NEW, "Not on the roster.")}
+    found = collected(lab, {f"doejane_66_900_{FILE}": notebook(), f"janedoe_5_901_{FILE}": notebook("hers")})
+    assert found == {"doejane_66": (NEW, "Not on the roster."), "jdoe": (NEW, "")}
 
 
 def test_two_who_are_taken_for_one_are_refused(lab):

@@ -446,9 +446,34 @@ def test_what_is_named_otherwise_than_the_rest_is_refused_by_name_and_not_lost(l
 
 def test_names_of_which_none_is_on_the_roster_are_asked_about(lab, enrol):
     enrol(JANE)
-    files = packed({f"{name}/{FILE}": name for name in ("anna", "ben", "cleo")})
-    with pytest.raises(GraderError, match="None of the 3 people is on the roster, e.g. 'anna'"):
-        collect(lab, folder_of(lab, files))
+    folders = packed({f"{name}/{FILE}": name for name in ("anna", "ben", "cleo")})
+    one = packed({f"anna_{FILE}": "anna"})
+    moodle = packed({f"Anna Ey_7_assignsubmission_file_/{FILE}": "anna"})
+    for files, who in ((folders, "anna, ben, cleo"), (one, "anna"), (moodle, "Anna Ey_7")):
+        with pytest.raises(GraderError, match=rf"Nobody in it is on the roster \({who}\).*add --yes"):
+            collect(lab, folder_of(lab, files))
+    assert not lab.course.submitted.exists()
+    assert outcomes(collect(lab, folder_of(lab, packed({f"jdoe/{FILE}": "jane", f"ben/{FILE}": "ben"})))) == {
+        "jdoe": NEW,
+        "ben": NEW,
+    }
+
+
+@pytest.mark.parametrize("source_of", [zip_of, folder_of])
+@pytest.mark.parametrize("around", ["", f"transformer-lab-{LAB}/"])
+def test_the_zip_that_learners_get_is_recognised_and_makes_no_student(lab, source_of, around):
+    files = {
+        f"{around}README.md": "x",
+        f"{around}notebooks/{LAB}/lab.json": "{}",
+        f"{around}notebooks/{LAB}/{FILE}": "as handed out",
+    }
+    with pytest.raises(
+        GraderError, match=f"is what learners get for {LAB}, and nothing in it says whose it is"
+    ):
+        collect(lab, source_of(lab, packed(files)), confirm=lambda said, doubts: None)
+    assert not lab.course.submitted.exists()
+    of_somebody = {f"jdoe/{name}": text for name, text in files.items()}
+    assert outcomes(collect(lab, source_of(lab, packed(of_somebody)))) == {"jdoe": NEW}
 
 
 def test_times_that_are_not_understood_are_not_guessed_about(lab):
