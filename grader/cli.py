@@ -19,6 +19,7 @@ COMMANDS = {
         "demo": ("week", "Grade a small made-up class to see what grading does."),
         "release": ("week", "Enter a lab and its deadline in the gradebook, and write the zip for learners."),
         "collect": ("week", "Collect submissions: from a platform's zip, a folder, or nbgrader's exchange."),
+        "uncollect": ("week", "Take back what was collected by mistake, as if it had not been handed in."),
         "autograde": ("week", "Grade what has been collected. Stop it at any time; it goes on from there."),
         "watch": ("week", "Grade what is handed in as it arrives, and return its feedback."),
         "report": ("week", "Write a page about a class: scores, misconceptions, who needs help."),

@@ -37,6 +37,7 @@ MERGED = "id"
 DECISION = "decision on a request"
 STATUS, RULES = "status", "rules of the term"
 TEAM = "team"
+WORK = "work"
 ATTEMPT = "graded on hand-in"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
@@ -158,7 +159,11 @@ _WATCHED = (
     # nbgrader's own, less the copy of ours in a new submission
     _Watched("extension", "submitted_assignment", "extension", EXTENSION, f"NULLIF({_SECONDS}, 0)",
              _written(f"NULLIF({_SECONDS} / 86400, 0)", "%g d"), (_LAB_S, "{row}.student_id", "NULL"),
-             only=f"({{old}}) IS NOT NULL OR ({{new}}) IS NOT {_OURS}"),
+             ("INSERT", "UPDATE"), f"({{old}}) IS NOT NULL OR ({{new}}) IS NOT {_OURS}"),
+    # ours stays when a submission is taken out
+    _Watched("extension_gone", "submitted_assignment", "extension", EXTENSION, f"NULLIF({_SECONDS}, 0)",
+             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%g d"), (_LAB_S, "{row}.student_id", "NULL"),
+             ("DELETE",), f"({{old}}) IS NOT {_OURS}"),
     # ours, where there is no submission that nbgrader could keep it with
     _Watched("early_extension", "transformer_labs_extension", "seconds", EXTENSION, "{row}.seconds",
              _written("{row}.seconds / 86400", "%g d"), ("{row}.assignment", "{row}.student", "NULL"),
@@ -261,6 +266,14 @@ def note_team(db: Connection, student: str, lab: str, before: str, after: str) -
     db.exec_driver_sql(
         f"INSERT INTO {LOG} (who, program, why, lab, student, what, before, after) SELECT who, program, why, ?, ?, '{TEAM}', ?, ? FROM {_SIGNATURE}",
         (lab, student, before, after),
+    )
+
+
+def note_taken_out(db: Connection, student: str, lab: str) -> None:
+    """Logs, in a signed transaction, that somebody's work for a lab is no longer there."""
+    db.exec_driver_sql(
+        f"INSERT INTO {LOG} (who, program, why, lab, student, what, before) SELECT who, program, why, ?, ?, '{WORK}', 'collected' FROM {_SIGNATURE}",
+        (lab, student),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the gradebook has of two ids that are one person's becomes one person's."""
+"""What the gradebook has of two ids that are one person's becomes one person's, and work is taken out that does not count."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from grader.book.sent import merge_taken
 from grader.book.statuses import Kind
 from grader.book.tables import (
     ANSWERS,
+    ASSIGNMENT,
     ATTEMPTS,
     COMMENT,
     EARLIER,
@@ -28,10 +29,21 @@ from grader.book.tables import (
     STUDENT,
     SUBMISSION,
 )
+from grader.reference.lab import Lab
 
 
 class Merging(Database):
-    """Gives what belongs to one id to another."""
+    """Gives what belongs to one id to another, and takes out work that should not have been collected."""
+
+    def take_out(self, lab: Lab, students: Collection[str], why: str) -> None:
+        """Forgets what these students handed in for a lab, with its points and comments. What was decided about them stays."""
+        of_lab = select(ASSIGNMENT.c.id).where(ASSIGNMENT.c.name == lab.name)
+        with self.transaction() as db:
+            log.give_reason(db, why)
+            theirs = SUBMISSION.c.assignment_id.in_(of_lab) & SUBMISSION.c.student_id.in_(students)
+            _remove(db, db.execute(select(SUBMISSION.c.id).where(theirs)).scalars().all())
+            for student in students:
+                log.note_taken_out(db, student, lab.name)
 
     def merge(self, old: str, new: str, removed: Collection[str]) -> None:
         """Gives everything of one student to another, all or nothing: points, comments, markers, extensions, requests, and what the
@@ -47,13 +59,7 @@ class Merging(Database):
             set_={"seconds": func.max(EXTENSIONS.c.seconds, longer.excluded.seconds)},
         )
         with self.transaction() as db:
-            pages = select(PAGE.c.id).where(PAGE.c.assignment_id.in_(removed))
-            for table in (GRADE, COMMENT):
-                db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
-            db.execute(delete(ANSWERS).where(ANSWERS.c.page.in_(pages)))
-            db.execute(delete(PAGE).where(PAGE.c.assignment_id.in_(removed)))
-            db.execute(delete(SUBMISSION).where(SUBMISSION.c.id.in_(removed)))
-            db.execute(delete(MARKERS).where(MARKERS.c.submission_id.in_(removed)))
+            _remove(db, removed)
             for lab in db.execute(select(MARKERS.c.assignment).filter_by(student=old)).scalars().all():
                 db.execute(
                     delete(MARKERS).filter_by(student=new, assignment=lab)
@@ -80,6 +86,17 @@ class Merging(Database):
             removed_student = db.execute(delete(STUDENT).filter_by(id=old)).rowcount
             if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)
+
+
+def _remove(db: Connection, removed: Collection[str]) -> None:
+    """Removes submissions with these ids, and what belongs to them."""
+    pages = select(PAGE.c.id).where(PAGE.c.assignment_id.in_(removed))
+    for table in (GRADE, COMMENT):
+        db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
+    db.execute(delete(ANSWERS).where(ANSWERS.c.page.in_(pages)))
+    db.execute(delete(PAGE).where(PAGE.c.assignment_id.in_(removed)))
+    db.execute(delete(SUBMISSION).where(SUBMISSION.c.id.in_(removed)))
+    db.execute(delete(MARKERS).where(MARKERS.c.submission_id.in_(removed)))
 
 
 def _given(db: Connection, student: str) -> set[tuple[str, Kind]]:

@@ -246,6 +246,35 @@ def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
 
 
 @app.command()
+def uncollect(
+    lab: LabName,
+    students: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of students, as in the tables.")],
+    because: Annotated[str, typer.Option("--because", metavar="WHY", help="The reason, for the log.")] = "",
+) -> None:
+    """Take back what was collected by mistake. These students then count as not having handed in this lab.
+
+    Their work, its graded copy and its feedback are moved to grading/earlier, and its points are taken out of the gradebook. Extensions and
+    other decisions stay.
+
+    \b
+    Examples:
+      grader uncollect 02 anna ben --because "the folder was lab 03's"
+    """
+
+    from grader.grade.uncollect import uncollect as take_back
+    from grader.reference.lab import Lab
+
+    if not because.strip():
+        raise GraderError(
+            "Say why, for the log: --because 'the folder was another lab's'. Nothing has changed."
+        )
+    chosen = list(dict.fromkeys(students))
+    for folder in take_back(Lab.load(Course.find(), lab), chosen, because.strip()):
+        typer.echo(f"Moved to {folder}")
+    typer.echo(f"No longer handed in for {lab}: {', '.join(chosen)}.")
+
+
+@app.command()
 def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
