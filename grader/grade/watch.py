@@ -158,7 +158,7 @@ def place_of(lab: Lab, source: Path | None, shared_account: bool = False, layout
         if not layout:
             when_sure(said, list(doubts))
 
-    return Place(source, "*", lambda: collect(lab, source, confirm=confirm, layout=layout))
+    return Place(source, "*", lambda: collect(lab, source, confirm=confirm, layout=layout, anyway=True))
 
 
 def _is_another_s(folder: Path) -> bool:

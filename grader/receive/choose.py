@@ -79,7 +79,7 @@ class Chooser:
         if count + ours < 2 or count <= ours:
             return
         ((other, _),) = others.most_common(1)
-        share = f"{count} of {count + ours}" if ours else f"All {count}"
+        share = f"{count} of {count + ours}" if ours else "Both" if count == 2 else f"All {count}"
         the_rest = f". To collect only the rest for {self.lab.name}, add --yes." if ours else ""
         raise GraderError(
             f"{share} notebooks are another lab's, going by their names or cells, so nothing was collected. If they were handed in for that "

@@ -255,7 +255,10 @@ def _collect(
     for file in files:
         by_student.setdefault(file.student, []).append(file)
     chooser = Chooser(lab)
-    works = [[file for file in files if _is_work(file)] for files in by_student.values()]
+    # in the exchange, learners have said themselves which lab it is for, so each is told alone
+    works = [
+        [file for file in files if _is_work(file) and not file.offer.student] for files in by_student.values()
+    ]
     chooser.see_that_it_is_this_lab([files for files in works if files], anyway)
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,) and not offer.inside}

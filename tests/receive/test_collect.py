@@ -797,6 +797,17 @@ def test_without_an_exchange_it_is_said_what_to_do(lab, tmp_path, monkeypatch):
         collect(lab)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("i_am_anna")
+def test_another_lab_s_notebooks_in_the_exchange_are_refused_one_by_one(lab, inbound, released):
+    for student in ("anna", "ben"):
+        folder = submit(inbound, student, "2030-01-01 10:00:00 UTC", "x")
+        (folder / FILE).write_bytes(released[OTHER])
+    rows = collect(lab, shared_account=True)
+    assert outcomes(rows) == {"anna": REFUSED, "ben": REFUSED}
+    assert f"is the notebook of {OTHER}" in graded_as(lab, "ben")
+
+
 # ---------------------------------------------------------------------------------- the command
 
 
