@@ -440,8 +440,8 @@ def sentence(
         )
     local = {file.student for file in files if file.local and " " not in file.local}
     times = (
-        f" The names say when {len(local)} {'person has' if len(local) == 1 else 'people have'} handed in, but not in which time zone, so "
-        "nobody's time is entered. Collect again with your site's zone, for example --zone Europe/Berlin."
+        f" The names say when {len(local)} {'person' if len(local) == 1 else 'people'} handed in, but not in which time zone, so no times are "
+        "entered. To enter them, collect again with your site's zone, for example --zone Europe/Berlin."
         if local
         else ""
     )

@@ -513,7 +513,7 @@ def test_a_zone_that_is_given_later_enters_or_corrects_the_times_of_the_same_upl
     source = str(zip_of(lab, packed(BLACKBOARD)))
     folder = lab.course.submitted / "jdoe" / LAB
     told = run(lab, monkeypatch, source)
-    assert "The names say when 2 people have handed in, but not in which time zone" in told.output
+    assert "The names say when 2 people handed in, but not in which time zone" in told.output
     assert "--zone Europe/Berlin" in told.output and not (folder / TIMESTAMP).exists()
 
     told = run(lab, monkeypatch, source, "--zone", "America/New_York")
