@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Row, Update, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.book import late_days, log, rules, statuses
+from grader.book import late_days, lateness, log, rules, statuses
 from grader.book.results import Results, late_by
 from grader.book.rules import Rules
 from grader.book.sent import note_taken
@@ -62,6 +62,30 @@ class Deadlines(Results):
             more = the_rules.more_time(each)
             given[each.student] = max(given.get(each.student, timedelta()), more)
         return given
+
+    def decide_lateness(self, lab: Lab, days: float, students: Collection[str] = ()) -> list[str]:
+        """Decides how late work is that is only marked as late. Returns whose it was.
+
+        Args:
+            days: after the student's own deadline; 0: it is not late.
+            students: only theirs, also where it has been decided before; empty: all that has not.
+
+        Raises:
+            GraderError: there is no deadline, nothing to decide, or a file cannot be written.
+        """
+        chosen, deadline, more = lateness.to_decide(lab, students), self.deadline(lab), self.times(lab)
+        if deadline is None:
+            raise GraderError(
+                f"{lab.name} has no deadline to be late for. Set it first: grader release {lab.name} --due '2027-01-31 18:00 Europe/Berlin'"
+            )
+        for student in chosen:
+            due = deadline + more.get(student, timedelta())
+            when, was = due + timedelta(days=days), lateness.decided_time(lab, student)
+            with self.transaction() as db:  # one for each, so that the log has what is in the folders
+                if was != when:
+                    log.note_lateness(db, student, lab.name, _days_late(was, due), _days_late(when, due))
+                lateness.settle(lab, {student: when})
+        return chosen
 
     def statuses(self, lab: str | None = None, among: Collection[str] | None = None) -> list[Status]:
         """What was decided about students beside points, sorted by student.
@@ -248,6 +272,10 @@ def _late_days(
         if row.duedate is not None
     )
     return late_days.spent(works, budget, deducted)
+
+
+def _days_late(when: datetime | None, due: datetime) -> str:
+    return "" if when is None else f"{(when - due) / timedelta(days=1):g} d"
 
 
 def _note_late_days(db: Connection, student: str, lab: str, days: int | None) -> None:

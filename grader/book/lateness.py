@@ -1,73 +1,71 @@
-"""Work that a learning platform marks as late without saying by how much. Its lateness is not known until an instructor decides it, once;
+"""Work that a learning platform marks as late without saying by how much. Its lateness is not known until an instructor decides it;
 until then reports, exports and feedback pages say so, and nothing is deducted.
+
+What was decided is the time in the submission's folder, as if it had been handed in then. The mark stays beside it, so that a decision can
+be told from a time that is known, and be made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.files import LATE, TIMESTAMP, Unreadable, file_bytes, printable
+from grader.files import LATE, TIMESTAMP, Unreadable, file_bytes, printable, time_of
 from grader.reference.lab import Lab
 
 
 def marked_late(folder: Path) -> str:
     """Who marks a submission as late, if it is not known by how much; empty if nobody does, or if that is decided."""
-    if (folder / TIMESTAMP).exists():
-        return ""
-    try:
-        return printable(file_bytes(folder / LATE)[:50].decode("utf-8", "replace").strip())
-    except Unreadable:
-        return ""
+    return "" if (folder / TIMESTAMP).exists() else _mark(folder)
+
+
+def marked(lab: Lab) -> dict[str, str]:
+    """Student -> who marks the submission as late, whether or not it is decided by how much."""
+    return {folder.parent.name: who for folder in _folders(lab) if (who := _mark(folder))}
 
 
 def undecided(lab: Lab) -> dict[str, str]:
     """Student -> who marks the submission as late, of those whose lateness is not known."""
-    folders = sorted(lab.course.submitted.glob(f"*/{lab.name}"))
-    found = {folder.parent.name: marked_late(folder) for folder in folders}
-    return {student: who for student, who in found.items() if who}
+    return {folder.parent.name: who for folder in _folders(lab) if (who := marked_late(folder))}
 
 
-def decide(
-    lab: Lab,
-    deadline: datetime | None,
-    extensions: Mapping[str, timedelta],
-    days: float,
-    students: Collection[str] = (),
-) -> list[str]:
-    """Decides how late work is, for all whose lateness is not known or for some of them. Returns whose it was.
-
-    Args:
-        deadline: when the lab had to be handed in (UTC).
-        extensions: student -> more time that this student has.
-        days: after the student's own deadline; 0: it is not late.
+def to_decide(lab: Lab, students: Collection[str] = ()) -> list[str]:
+    """Whose lateness can be decided: of people who are named, also where it has been; else only where it has not.
 
     Raises:
-        GraderError: there is no deadline, nothing to decide, or a file cannot be written.
+        GraderError: there is nothing to decide.
     """
-    open_ones = undecided(lab)
-    chosen = [student for student in open_ones if not students or student in students]
-    if missing := [student for student in students if student not in open_ones]:
+    everybody, chosen = marked(lab), list(dict.fromkeys(students)) or list(undecided(lab))
+    if missing := [student for student in chosen if student not in everybody]:
         raise GraderError(
-            f"Nothing is to be decided about {', '.join(missing)}. `grader late {lab.name}` lists whose work is marked as late."
+            f"Nothing is to be decided about {', '.join(missing)}: the work is not marked as late, or its time is known. "
+            f"`grader late {lab.name}` lists whose work is marked as late."
+        )
+    if not chosen and everybody:
+        raise GraderError(
+            f"All late work for {lab.name} has been decided. To decide again, name whose: grader late {lab.name} STUDENT --days N"
         )
     if not chosen:
         raise GraderError(f"No work for {lab.name} is marked as late without a time.")
-    if deadline is None:
-        raise GraderError(
-            f"{lab.name} has no deadline to be late for. Set it first: grader release {lab.name} --due '2027-01-31 18:00 Europe/Berlin'"
-        )
-    settle(
-        lab,
-        {each: deadline + extensions.get(each, timedelta()) + timedelta(days=days) for each in chosen},
-    )
     return chosen
 
 
-def settle(lab: Lab, times: Mapping[str, datetime]) -> None:
+def decided_time(lab: Lab, student: str) -> datetime | None:
+    """When work that is marked as late counts as handed in (UTC); None if that has not been decided."""
+    try:
+        data = file_bytes(lab.course.submitted / student / lab.name / TIMESTAMP)
+    except Unreadable:
+        return None
+    return time_of(data[:100].decode("utf-8", "replace").strip())
+
+
+def settle(lab: Lab, times: Mapping[str, datetime], known: bool = False) -> None:
     """Enters when work was handed in (UTC) whose lateness was not known.
+
+    Args:
+        known: it really was handed in then, so nobody has to decide it any more.
 
     Raises:
         GraderError: a file cannot be written.
@@ -80,9 +78,21 @@ def settle(lab: Lab, times: Mapping[str, datetime]) -> None:
             with scratch.open("x") as file:  # x: does not follow a link that somebody has put there
                 file.write(f"{when:%Y-%m-%d %H:%M:%S.%f} UTC")
             scratch.replace(folder / TIMESTAMP)
-            (folder / LATE).unlink(missing_ok=True)
+            if known:
+                (folder / LATE).unlink(missing_ok=True)
     except OSError as error:
         raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
+
+
+def _folders(lab: Lab) -> list[Path]:
+    return sorted(lab.course.submitted.glob(f"*/{lab.name}"))
+
+
+def _mark(folder: Path) -> str:
+    try:
+        return printable(file_bytes(folder / LATE)[:50].decode("utf-8", "replace").strip())
+    except Unreadable:
+        return ""
 
 
 def late_in_words(lab: str, count: int) -> str:

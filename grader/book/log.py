@@ -38,6 +38,7 @@ DECISION = "decision on a request"
 STATUS, RULES = "status", "rules of the term"
 TEAM = "team"
 WORK = "work"
+LATENESS = "days late"
 ATTEMPT = "graded on hand-in"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
@@ -263,9 +264,18 @@ def note_merge(db: Connection, old: str, new: str) -> None:
 
 def note_team(db: Connection, student: str, lab: str, before: str, after: str) -> None:
     """Logs, in a signed transaction, that somebody is in another team from a lab on."""
+    _note(db, TEAM, student, lab, before, after)
+
+
+def note_lateness(db: Connection, student: str, lab: str, before: str, after: str) -> None:
+    """Logs, in a signed transaction, how late work counts that is only marked as late."""
+    _note(db, LATENESS, student, lab, before, after)
+
+
+def _note(db: Connection, what: str, student: str, lab: str, before: str, after: str) -> None:
     db.exec_driver_sql(
-        f"INSERT INTO {LOG} (who, program, why, lab, student, what, before, after) SELECT who, program, why, ?, ?, '{TEAM}', ?, ? FROM {_SIGNATURE}",
-        (lab, student, before, after),
+        f"INSERT INTO {LOG} (who, program, why, lab, student, what, before, after) SELECT who, program, why, ?, ?, ?, ?, ? FROM {_SIGNATURE}",
+        (lab, student, what, before, after),
     )
 
 

@@ -258,7 +258,11 @@ def status_canvas(
 def late(
     lab: LabName,
     students: Annotated[
-        list[str] | None, typer.Argument(metavar="STUDENT", help="Only these; all if none is given.")
+        list[str] | None,
+        typer.Argument(
+            metavar="STUDENT",
+            help="Only these, also if it was decided before; all that is not decided if none is given.",
+        ),
     ] = None,
     days: Annotated[
         float | None,
@@ -272,26 +276,29 @@ def late(
     \b
     Examples:
       grader late 02
-      grader late 02 anna --days 1
+      grader late 02 --days 1
+      grader late 02 anna --days 3
     """
 
     from grader.book.gradebook import Gradebook
-    from grader.book.lateness import decide, undecided
+    from grader.book.lateness import marked, undecided
     from grader.people.roster import Roster
     from grader.reference.lab import Lab
 
     loaded = Lab.load(Course.find(), lab)
     if days is None:
-        found = undecided(loaded)
+        found, still_open = marked(loaded), undecided(loaded)
         if students:
             raise GraderError("Say how late their work counts: --days N, where 0 means that it is not late.")
-        show_table(f"{len(found)} marked as late", ("Student", "By"), list(found.items()))
-        if found:
+        rows = [(student, who, "no" if student in still_open else "yes") for student, who in found.items()]
+        title = f"{len(found)} marked as late, {len(still_open)} to decide"
+        show_table(title if found else "0 marked as late", ("Student", "By", "Decided"), rows)
+        if still_open:
             typer.echo(f"To decide how late they count: grader late {lab} --days N")
         return
     with Gradebook.open(loaded.course) as gradebook:
         who = Roster(gradebook.roster().values())
         chosen = [who.meant(each) for each in students or []]
-        decided = decide(loaded, gradebook.deadline(loaded), gradebook.times(loaded), days, chosen)
+        decided = gradebook.decide_lateness(loaded, days, chosen)
     typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
     typer.echo(f"To bring their grades up to date: grader autograde {lab}")

@@ -266,7 +266,7 @@ def enter(lab: Lab, found: News) -> None:
         sent = gradebook.sent(lab, found.place)
         gone = {each.student for each in found.withdrawn if each.kind is Kind.EXCUSED} & sent.keys()
         gradebook.note_sent(lab, found.place, {who: replace(sent[who], excused=False) for who in gone})
-    settle(lab, found.handed_in)
+    settle(lab, found.handed_in, known=True)
 
 
 def _by_number(people: Mapping[str, Person]) -> dict[str, str]:

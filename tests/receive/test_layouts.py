@@ -31,6 +31,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book import log
 from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.errors import GraderError
@@ -703,7 +704,7 @@ def test_a_login_is_never_taken_for_one_that_only_looks_alike():
 # ---------------------------------------------------------------------------------- late, nobody knows by how much
 
 
-def test_work_that_is_marked_as_late_stays_so_until_it_is_decided_once(lab, monkeypatch):
+def test_work_that_is_marked_as_late_stays_so_until_it_is_decided(lab, monkeypatch):
     monkeypatch.chdir(lab.course.root)
     source = str(zip_of(lab, packed(ARCHIVES["canvas"][1])))
     told = run(lab, monkeypatch, source)
@@ -719,12 +720,42 @@ def test_work_that_is_marked_as_late_stays_so_until_it_is_decided_once(lab, monk
     with Gradebook.open(lab.course) as gradebook:
         gradebook.set_deadline(lab, datetime(2026, 10, 10))
     assert CliRunner().invoke(app, decide).exit_code == 0
-    assert (folder / TIMESTAMP).read_text() == "2026-10-11 12:00:00.000000 UTC" and not (
-        folder / LATE
-    ).exists()
+    assert (folder / TIMESTAMP).read_text() == "2026-10-11 12:00:00.000000 UTC"
     assert outcomes(collect(lab, Path(source))) == {"doejane_5": UNCHANGED, "vandykzoë_6": UNCHANGED}
-    assert not (folder / LATE).exists()  # it was decided
-    assert "0 marked as late" in CliRunner().invoke(app, ["late", LAB]).output
+    assert "1 marked as late, 0 to decide" in CliRunner().invoke(app, ["late", LAB]).output
+
+
+def test_a_decision_about_late_work_is_made_again_for_people_who_are_named_and_is_in_the_log(
+    lab, monkeypatch
+):
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
+    run(lab, monkeypatch, str(zip_of(lab, packed(ARCHIVES["canvas"][1]))))
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2026, 10, 10))
+    zoe, file = "vandykzoë_6", lab.course.submitted / "vandykzoë_6" / LAB / TIMESTAMP
+    for arguments, time in ((["--days", "1"], "2026-10-11 00:00"), ([zoe, "--days", "3"], "2026-10-13 00:00"), ([zoe, "--days", "0"], "2026-10-10 00:00")):  # fmt: skip
+        decided = CliRunner().invoke(app, ["late", LAB, *arguments])
+        assert decided.exit_code == 0, decided.output
+        assert file.read_text().startswith(time)
+    unnamed = CliRunner().invoke(app, ["late", LAB, "--days", "2"])
+    assert unnamed.exit_code == 1 and "name whose: grader late" in " ".join(unnamed.output.split())
+    jane = CliRunner().invoke(app, ["late", LAB, "doejane_5", "--days", "2"])  # not marked
+    assert jane.exit_code == 1 and "Nothing is to be decided about doejane_5" in jane.output
+    with Gradebook.open(lab.course) as gradebook:
+        lines = [each for each in gradebook.changes(LAB, zoe) if each.what == log.LATENESS]
+    assert [(each.before, each.after) for each in lines] == [("", "1 d"), ("1 d", "3 d"), ("3 d", "0 d")]
+    assert {each.who for each in lines} == {log.user_and_program()[0]}
+
+
+def test_work_that_is_handed_in_again_is_to_be_decided_again(lab, monkeypatch):
+    there = ARCHIVES["canvas"][1]
+    run(lab, monkeypatch, str(zip_of(lab, packed(there))))
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2026, 10, 10))
+    assert CliRunner().invoke(app, ["late", LAB, "--days", "1"]).exit_code == 0
+    newer = {name: f"{content}, again" for name, content in there.items()}
+    run(lab, monkeypatch, str(zip_of(lab, packed(newer))))
+    assert "1 marked as late, 1 to decide" in CliRunner().invoke(app, ["late", LAB]).output
 
 
 # ---------------------------------------------------------------------------------- the table itself

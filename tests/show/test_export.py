@@ -24,7 +24,6 @@ from sqlalchemy import update
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
-from grader.book.lateness import decide
 from grader.book.tables import MARKERS
 from grader.cli import app
 from grader.errors import GraderError
@@ -602,7 +601,7 @@ def test_work_that_is_only_marked_as_late_is_shown_so_everywhere_until_it_is_dec
     with Gradebook.open(lab.course) as gradebook:
         gradebook.set_deadline(lab, datetime(2030, 1, 1))
         gradebook.extend(lab, "anna", timedelta(days=2))
-        assert decide(lab, gradebook.deadline(lab), gradebook.extensions(lab), 1) == ["anna"]
+        assert gradebook.decide_lateness(lab, 1) == ["anna"]
     list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "again"), 5))
     with Gradebook.open(lab.course) as gradebook:
         (anna,) = gradebook.results(lab, ["anna"])
