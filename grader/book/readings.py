@@ -171,16 +171,21 @@ class Readings:
 
     # ---------------------------------------------------------------------------------- reading
 
-    def hold(self, page: str, role: str, holder: str) -> Task:
+    def hold(self, page: str, role: str, holder: str, take_over: bool = False) -> Task:
         """Closes a task to others for a while, unless somebody else has done so. Returns it as it is then: if ``holder`` is
         another, it is theirs.
+
+        Args:
+            take_over: also if somebody else has done so, who then cannot save any more.
         """
         now = self._now()
         mine = (TASK.c.page == page) & (TASK.c.role == role)
         free = TASK.c.holder.is_(None) | (TASK.c.holder == holder) | (TASK.c.held_until <= now.timestamp())
         until = (now + HELD).timestamp()
         with self._gradebook.transaction() as db:
-            db.execute(update(TASK).where(mine, free).values(holder=holder, held_until=until))
+            db.execute(
+                update(TASK).where(mine if take_over else mine & free).values(holder=holder, held_until=until)
+            )
             row = db.execute(select(TASK).where(mine)).mappings().first()
         if row is None:
             raise GraderError("This submission is not in anybody's queue. `grader queue LAB` gives it out.")

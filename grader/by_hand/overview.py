@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from grader.book.answers import FIRST, SECOND, Work
+from grader.book.answers import FIRST, SECOND, Task, Work
 from grader.book.readings import Settings
 from grader.book.rubric import Question
 from grader.by_hand.agreement import POINTS, Agreement, Pair
@@ -132,6 +134,13 @@ def reader_table(works: Mapping[str, Work], reader: str) -> tuple[tuple[str, ...
                 )
             )
     return header, rows
+
+
+def minutes_left(task: Task, holder: str, now: datetime) -> int:
+    """How many minutes a task stays closed because another window has it open; 0 if it is open to this holder."""
+    if task.holder == holder or not task.held_until:
+        return 0
+    return max(0, math.ceil((task.held_until - now) / timedelta(minutes=1)))
 
 
 def points_of(work: Work, role: str) -> str:

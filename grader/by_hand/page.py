@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tornado import web
 
-from grader.book.answers import DECISION, FIRST, SECOND, Answer, Mark, Work
+from grader.book.answers import DECISION, FIRST, SECOND, Answer, Mark, Task, Work
 from grader.book.gradebook import Gradebook
 from grader.book.points import digest_of_answer
 from grader.book.readings import Readings
@@ -31,6 +32,7 @@ from grader.by_hand.overview import (
     ROLES,
     STATES,
     in_order,
+    minutes_left,
     points_of,
     short,
     standings,
@@ -96,6 +98,10 @@ class _Page(Page):
         if self.who() not in ("", reader):
             raise GraderError(f"These are {reader}'s answers, and you are logged in as {self.who()}.")
 
+    def minutes_elsewhere(self, task: Task) -> int:
+        """How many minutes a task stays closed here because it is open in another window."""
+        return minutes_left(task, self.current_user.username, datetime.now(UTC))
+
     def may_decide(self, work: Work) -> bool:
         """Whether this person may see what both readers of a submission gave: an assistant only as one of them. Nobody sees another's points
         before giving some.
@@ -137,6 +143,7 @@ class _Queue(_Page):
                 "reading": ROLES[role],
                 "state": STATES[work.state(role)],
                 "points": points_of(work, role),
+                "elsewhere": self.minutes_elsewhere(work.tasks[role]) if work.state(role) != "done" else 0,
             }
             for role in ROLES
             for work in in_order(works, reader, role)
@@ -274,25 +281,39 @@ class _Reading(_Marking):
         with self.readings(lab) as readings:
             work, role = self._work(readings, reader, page)
             task = readings.hold(page, role, self.current_user.username)
-            if task.holder != self.current_user.username:
-                raise GraderError(
-                    f"Somebody else has opened this submission as {reader}. It is closed to you until {task.held_until:%H:%M} UTC, "
-                    "unless it is saved earlier."
-                )
-            self._show(readings, work, role, reader, [])
+            if task.holder == self.current_user.username:
+                self._show(readings, work, role, reader, [])
+                return
+            called = title_of(readings.lab)
+        self.set_status(409)
+        self.show(
+            "elsewhere",
+            title="Open in another window",
+            lab=lab,
+            called=called,
+            reader=reader,
+            minutes=self.minutes_elsewhere(task),
+            xsrf=self.xsrf_form_html(),
+        )
 
     @allowed
     def post(self, lab: str, reader: str, page: str) -> None:
         with self.readings(lab) as readings:
             work, role = self._work(readings, reader, page)
-            number = self.get_body_argument("forget", "")
-            if _NUMBER.fullmatch(number):
+            number, here = self.get_body_argument("forget", ""), bool(self.get_body_argument("here", ""))
+            minutes = 0 if here else self.minutes_elsewhere(work.tasks[role])
+            faults: list[str] = []
+            if here:
+                readings.hold(page, role, self.current_user.username, take_over=True)
+                if not self.get_body_arguments("marks"):  # from the page that only says where it is open
+                    self.redirect(self.request.path)
+                    return
+            elif _NUMBER.fullmatch(number):
                 readings.forget(int(number))
-                faults = []
-            else:
+            elif not minutes:
                 faults = self.enter(readings, work, role, reader)
-            if number or faults:
-                self._show(readings, work, role, reader, faults)
+            if here or number or minutes or faults:
+                self._show(readings, work, role, reader, faults, minutes)
                 return
         self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader, "next"))
 
@@ -301,7 +322,9 @@ class _Reading(_Marking):
         work = readings.work(page)
         return work, _role_in(work, reader)
 
-    def _show(self, readings: Readings, work: Work, role: str, reader: str, faults: list[str]) -> None:
+    def _show(
+        self, readings: Readings, work: Work, role: str, reader: str, faults: list[str], elsewhere: int = 0
+    ) -> None:
         works = readings.works()
         left = sum(each.state(kind) != "done" for kind in ROLES for each in in_order(works, reader, kind))
         self.form(
@@ -312,6 +335,7 @@ class _Reading(_Marking):
             title=f"{title_of(readings.lab)}: {reader}",
             reader=reader,
             left=left,
+            elsewhere=elsewhere,
         )
 
 

@@ -158,7 +158,7 @@ def test_two_people_do_not_read_the_same_answer_at_once(lab, server, somebody):
     address = f"{server}/ana/{page}"
     form = other.get(address).text
     told = somebody.get(address)
-    assert told.status_code == 409 and "Somebody else has opened this submission as ana" in told.text
+    assert told.status_code == 409 and "Somebody has opened this submission as ana" in told.text
     token = re.search(r'name="_xsrf" value="([^"]+)"', somebody.get(f"{server}/ben/next").text)[1]
     told = somebody.post(
         address, data={"_xsrf": token, "points-why": "2", "seen-why": "", "comment-why": "Kept."}
@@ -167,6 +167,46 @@ def test_two_people_do_not_read_the_same_answer_at_once(lab, server, somebody):
     assert "Somebody" not in form and save(other, address, **{"points-why": "1"}).ok
     assert points_of(lab, page) == 1
     assert somebody.get(address).ok  # it is open to others again
+
+
+def sent(session: requests.Session, page: requests.Response, **fields: str) -> requests.Response:
+    """Sends the form of a page that is open already."""
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+    return session.post(page.url, data={**hidden, **fields})
+
+
+def test_a_reader_opens_in_another_browser_what_she_left_open_in_the_first_and_nothing_is_lost(
+    lab, server, somebody
+):
+    other, page = logged_in(server), page_of(lab, "ana")
+    address = f"{server}/ana/{page}"
+    left = other.get(address)
+    told = somebody.get(address)
+    assert told.status_code == 409 and "30 more minutes" in told.text and "UTC" not in told.text
+    assert somebody.post(address, data={"here": "1"}).status_code == 403  # no forged form
+    opened = sent(somebody, told, here="1")
+    assert opened.ok and 'name="points-why"' in opened.text
+    late = sent(other, left, **{"points-why": "1", "comment-why": "Typed there."})
+    assert "Nothing was saved" in late.text and "Typed there." in late.text and points_of(lab, page) is None
+    back = sent(other, late, **{"points-why": "1", "comment-why": "Typed there.", "here": "1"})
+    assert "Typed there." in back.text and 'value="1"' in back.text and "Nothing was saved" not in back.text
+    assert points_of(lab, page) is None
+    assert (
+        sent(other, back, **{"points-why": "1", "comment-why": "Typed there."}).ok
+        and points_of(lab, page) == 1
+    )
+
+
+def test_the_list_says_why_no_next_answer_opens(lab, server, somebody):
+    other = logged_in(server)
+    for role in (FIRST, SECOND):
+        for page, work in works_of(lab).items():
+            if work.tasks[role].reader == "ana":
+                assert other.get(f"{server}/ana/{page}").ok
+    told = somebody.get(f"{server}/ana/next").text
+    assert "Everything that is left is open in another window" in told and "Grade the next one" not in told
+    assert "open in another window for 30 more minutes" in told
+    assert "Grade the next one" in other.get(f"{server}/ana").text
 
 
 def test_points_from_formgrader_since_the_form_was_opened_are_not_overwritten(lab, server, somebody):
