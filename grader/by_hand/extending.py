@@ -51,7 +51,7 @@ def extend(
     why: str = "",
     allowed: Callable[[str], None] = lambda _: None,
 ) -> Extended:
-    """Gives a student more time for a lab; 0 days withdraw an extension.
+    """Gives a student more time for a lab; 0 days withdraw an extension. A lab that is not out yet stays so: the extension is kept for when it is.
 
     Args:
         student: id, e-mail address or name.
@@ -66,7 +66,6 @@ def extend(
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     student = on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
     allowed(student)
-    gradebook.register(lab)
     gradebook.extend(lab, student, timedelta(days=days), why)
     gradebook.enter_lateness(lab)
     deadline = gradebook.deadline(lab)

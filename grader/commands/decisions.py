@@ -146,10 +146,9 @@ def status_withdraw(
 
 def _change_status(student: str, what: str, lab: str | None, because: str, withdrawn: bool) -> None:
     from grader.book.gradebook import Gradebook
-    from grader.book.statuses import Kind, Status, see_that_the_lab_fits, understood
+    from grader.book.statuses import Status, see_that_the_lab_fits, understood
     from grader.by_hand.extending import on_roster
     from grader.people.roster import Roster
-    from grader.reference.lab import Lab
 
     if not because.strip():
         raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
@@ -159,8 +158,6 @@ def _change_status(student: str, what: str, lab: str | None, because: str, withd
         who = on_roster(Roster(gradebook.roster().values()), student, withdrawn)
         changed = Status(who, lab or "", kind, amount, because.strip())
         see_that_the_lab_fits(changed)
-        if kind is Kind.EXTENSION:
-            gradebook.register(Lab.load(course, changed.lab))
         if withdrawn and not gradebook.withdraw_status(changed):
             raise GraderError(
                 f"{who} has no “{kind}” {f'in {lab}' if lab else 'for all labs'}. `grader status` lists what there is."
@@ -193,17 +190,13 @@ def status_import(
 
     from grader.book.gradebook import Gradebook
     from grader.book.status_list import read_statuses
-    from grader.book.statuses import Kind
     from grader.people.roster import Roster
-    from grader.reference.lab import Lab
 
     course = Course.find()
     with Gradebook.open(course) as gradebook:
         found = read_statuses(file, Roster(gradebook.roster().values()), course.lab_named)
         before = {(each.student, each.lab, each.kind): each for each in gradebook.statuses()}
         new = [each for each in found if before.get((each.student, each.lab, each.kind)) != each]
-        for name in sorted({each.lab for each in new if each.kind is Kind.EXTENSION}):
-            gradebook.register(Lab.load(course, name))
         gradebook.enter_statuses(new)
     typer.echo(f"{len(found)} in {file.name}: {len(new)} entered, {len(found) - len(new)} there already.")
 

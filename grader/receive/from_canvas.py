@@ -259,8 +259,9 @@ def enter(lab: Lab, found: News) -> None:
         GraderError: nothing has changed, or the times of late work cannot be written.
     """
     with Gradebook.open(lab.course) as gradebook:
-        gradebook.register(lab)
         due = (lab, found.deadline, found.why) if found.deadline else None
+        if due:  # extensions and excuses are kept without it, and a lab that is in the gradebook counts as released
+            gradebook.register(lab)
         if due or found.given or found.withdrawn:
             gradebook.enter_statuses(found.given, due, found.withdrawn, found.place)
         sent = gradebook.sent(lab, found.place)

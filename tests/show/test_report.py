@@ -20,6 +20,8 @@ from grader.book.marker import Marker
 from grader.book.requests import Request
 from grader.book.results import Result
 from grader.book.statuses import Kind, Marks, Status
+from grader.by_hand.rights import Rights
+from grader.by_hand.week import week
 from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError
@@ -651,6 +653,34 @@ def test_an_extension_may_come_before_the_submission(tmp_path):
     with Gradebook.open(lab.course) as gradebook:
         late = {one.student: one.penalty for one in gradebook.results(lab)}
     assert (late["s00"], late["s03"]) == (0.0, 2.0)
+
+
+def test_an_extension_for_a_lab_that_is_not_released_waits_for_it_and_leaves_it_unreleased(
+    tmp_path, monkeypatch
+):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    monkeypatch.chdir(lab.course.root)
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s00", "Ann", "Kim"), Person("s03", "Bo", "Lee")])
+    listed = tmp_path / "statuses.csv"
+    listed.write_text(f"student,lab,status,reason\ns03,{START},extension 1,ill\n")
+    why = ["--because", "ill"]
+    for command in (
+        ["extend", START, "s00", "--days", "2"],
+        ["status", "set", "s03", "extension 2", START, *why],
+        ["status", "withdraw", "s03", "extension 2", START, *why],
+        ["status", "import", str(listed)],
+        ["extend", START, "s03", "--days", "0"],
+    ):
+        told = CliRunner().invoke(app, command)
+        assert told.exit_code == 0, told.output
+    with Gradebook.open(lab.course) as gradebook:
+        assert gradebook.deadlines() == {} and gradebook.extensions(lab) == {"s00": timedelta(days=2)}
+    assert not any(row.released for row in week(lab.course, Rights()))
+    with_deadline(lab, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
+    hand_in_class(lab, 4)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    assert (lateness_of(lab)["s00"][1], lateness_of(lab)["s03"][1]) == (0.0, 2.0)
 
 
 def test_a_changed_deadline_counts_without_grading_anew(graded, tmp_path):
