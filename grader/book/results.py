@@ -221,6 +221,26 @@ class Results(Database):
             row["student"]: _marker(row) for row in rows if abs((row["entered"] or 0) - row["score"]) < 0.005
         }
 
+    def to_read(self, lab: Lab, student: str | None = None) -> dict[str, int]:
+        """Student -> how many written answers a human has to read, or to look at again because another one was handed in.
+
+        Args:
+            student: only this one; None: everybody.
+        """
+        waits = GRADE.c.manual_score.is_(None) | GRADE.c.needs_manual_grade
+        query = (
+            select(SUBMISSION.c.student_id, func.count())
+            .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMISSION.c.assignment_id)
+            .join(PAGE, PAGE.c.assignment_id == SUBMISSION.c.id)
+            .join(GRADE, GRADE.c.notebook_id == PAGE.c.id)
+            .where(ASSIGNMENT.c.name == lab.name, GRADE.c.auto_score.is_(None), waits)
+            .group_by(SUBMISSION.c.student_id)
+        )
+        if student is not None:
+            query = query.where(SUBMISSION.c.student_id == student)
+        with self.engine.connect() as connection:
+            return dict(connection.execute(query).all())
+
     def submissions(self) -> dict[str, Submission]:
         """Id -> whose submission it is, and of which lab; of everybody in all labs."""
         query = select(SUBMISSION.c.id, SUBMISSION.c.student_id, ASSIGNMENT.c.name)

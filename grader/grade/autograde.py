@@ -205,7 +205,8 @@ def autograde(
         fingerprint = fingerprint_of_lab(lab, seed, runner)
         todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
         todo, others = copies(lab, todo)
-        yield from (_record_of(student, marker) for student, marker in kept.items())
+        to_read = gradebook.to_read(lab) if kept else {}  # the marker has what was to read before anybody did
+        yield from (_record_of(student, marker, to_read.get(student, 0)) for student, marker in kept.items())
         if todo or arriving:
             grading = Grading(lab.course, lab.name, seed, runner)
             processes = (jobs or 0) if arriving else min(jobs or 0, len(todo))
@@ -353,7 +354,8 @@ def _entered(
     except Exception as error:  # again a fault in the grader itself
         see_whether_it_was_ctrl_c(error)
         return grading.failed(folder, error)
-    return graded.record
+    student = graded.record.student
+    return replace(graded.record, by_hand=gradebook.to_read(lab, student).get(student, 0))
 
 
 def _marker_of(graded: Graded, fingerprint: str) -> Marker:
@@ -372,13 +374,13 @@ def _marker_of(graded: Graded, fingerprint: str) -> Marker:
     )
 
 
-def _record_of(student: str, marker: Marker) -> Record:
+def _record_of(student: str, marker: Marker, by_hand: int) -> Record:
     return Record(
         student,
         marker.state,
         marker.score,
         marker.max_score,
-        marker.by_hand,
+        by_hand,
         marker.recognised,
         marker.notes,
         marker.given,

@@ -27,6 +27,7 @@ from grader.cli import app
 from grader.commands.terminal import console
 from grader.errors import GraderError
 from grader.grade import autograde as grading
+from grader.grade.resume import Again
 from grader.handout.demo import hand_in as submit
 from grader.people.roster import Person
 from grader.plugins.steps import SaveGrades
@@ -305,6 +306,25 @@ def test_differences_are_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
     page = page_of(lab, "s00")[:8]
     for words in (f"{first}: 0.25", f"{second}: 3", "It names the *sum*.", "why the numbers", page, "open"):
         assert any(words in line for line in lines), words
+
+
+def test_grading_again_says_how_many_answers_are_still_to_be_read(lab):
+    def to_read(again: Again) -> dict[str, int]:
+        runner = KernelFree(lab.course.root / "runs")
+        found = grading.autograde(lab, grading.submissions(lab), runner, 5, again=again)
+        return {record.student: record.by_hand for record in found}
+
+    everybody = to_read(Again.CHANGED)
+    assert set(everybody.values()) == {1}
+    with Gradebook.open(lab.course) as gradebook:
+        readings = Readings(gradebook, lab)
+        readings.deal(Settings(("ana",)))
+        page, work = min(readings.works().items())
+        readings.read(page, FIRST, "ana", mark("ana", 2), {"why": None})
+    for again in (Again.CHANGED, Again.ALL):
+        assert to_read(again) == {**everybody, work.student: 0}
+    answer_of(lab, work.student, "Another answer.")
+    assert to_read(Again.CHANGED) == everybody  # it is to be looked at again
 
 
 def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_then(lab):
