@@ -33,6 +33,7 @@ from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
 from grader.run.states import (
     CRASHED,
+    ENDINGS,
     GRADED,
     ONE_AT_A_TIME,
     OUT_OF_MEMORY,
@@ -382,11 +383,9 @@ class _Run:
         self.state = trouble if self.state == GRADED else self.state
         cell = self.notebook.cells[index]
         computing, sleeping = self._seconds(cell)
-        what = {
-            TIMED_OUT: f"was stopped because it took too long: at most {computing:g} seconds of computing or {sleeping:g} of waiting",
-            CRASHED: "crashed the kernel",
-            OUT_OF_MEMORY: "was stopped because it used more memory than one submission may",
-        }[trouble]
+        what = ENDINGS[trouble]
+        if trouble == TIMED_OUT:
+            what += f": at most {computing:g} seconds of computing or {sleeping:g} of waiting"
         whose = "" if is_learners(cell) else ", which came with the lab,"
         self.notes.append(f"Cell `{cell.id}`{whose} {what}. The other cells were run without it.")
         error = f"This cell{whose} {what}."

@@ -5,7 +5,8 @@ The process that runs learner code shares nothing with the one that grades: it o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +23,13 @@ CUT_SHORT = frozenset({TIMED_OUT, CRASHED, OUT_OF_MEMORY})
 
 STOPPED = "Stopped"
 """The name of the error that a cell shows that had to be stopped."""
+
+ENDINGS = {
+    TIMED_OUT: "was stopped because it took too long",
+    CRASHED: "crashed the kernel",
+    OUT_OF_MEMORY: "was stopped because it used more memory than one submission may",
+}
+"""What a note says of the cell in which it happened, whose id it names first."""
 
 ONE_AT_A_TIME = "transformer_labs_one_at_a_time"
 """In a notebook's own metadata: no cell is sent to the kernel before the one before it has ended."""
@@ -63,6 +71,12 @@ def says_slow(payload: Any) -> bool:
     cases = payload if isinstance(payload, list) else []
     problems = (case.get("problem") for case in cases if isinstance(case, dict))
     return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)
+
+
+def cells_that_ended(notes: Iterable[str]) -> list[str]:
+    """The ids of the cells in which, by the notes of a run, it was cut short."""
+    ended = re.compile(rf"Cell `([^`]+)`[^`]* (?:{'|'.join(map(re.escape, ENDINGS.values()))})")
+    return [found[1] for note in notes for found in ended.finditer(note)]
 
 
 class Runner(Protocol):

@@ -5,12 +5,15 @@ says nothing about a check.
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+
+from nbformat import NotebookNode
 
 from grader.book.requests import Request
 from grader.book.results import Result
@@ -18,7 +21,7 @@ from grader.book.statuses import Marks
 from grader.grade.work import WORKING
 from grader.receive.refused import Refused
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT, UNREADABLE
+from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT, UNREADABLE, cells_that_ended
 from grader.show.check_statistics import FEW, Statistics, passes, statistics_of
 from grader.show.pages import percent
 from grader.show.standing import Standing, standing_of, standings
@@ -38,6 +41,12 @@ ENDED = {
     UNREADABLE: "could not be read",
 }
 """What a submission did of which not everything was seen, by the state that it ended in."""
+_CAUSE = {
+    CRASHED: "Look for a function that calls itself without end, and for code that ends Python.",
+    TIMED_OUT: "Look for a loop that never ends.",
+    OUT_OF_MEMORY: "Look for a list that grows without end, and for an array with an axis too many.",
+}
+"""What most often is behind it."""
 
 
 @dataclass(frozen=True)
@@ -442,6 +451,24 @@ def _who_needs_help(
     return [one for _, one in sorted(found, key=lambda each: each[0])]
 
 
+def _where_it_ended(lab: Lab, exercises: Collection[str], result: Result) -> list[str]:
+    """The exercises in whose cells a run was cut short, or the ids of cells that belong to none."""
+    cells = {cell.id: cell for cell in lab.release().cells}
+    found: list[str] = []
+    for name in cells_that_ended(result.marker.notes if result.marker else ()):
+        cell = cells.get(name)
+        found += (cell and _exercises_of(cell, exercises)) or [f"cell {name}"]
+    return [f"`{each}`" for each in dict.fromkeys(found)]
+
+
+def _exercises_of(cell: NotebookNode, exercises: Collection[str]) -> list[str]:
+    """The exercise that a cell checks, those that it defines, or else those that it uses."""
+    if key := checked_exercise(cell):
+        return [key.rpartition(".")[2]]
+    defined = [each for each in exercises if re.search(rf"^(?:def|class) {each}\b", cell.source, re.M)]
+    return defined or [each for each in exercises if re.search(rf"\b{each}\b", cell.source)]
+
+
 def _solved_by_most(facts: ExerciseFacts) -> bool:
     return facts.figures.count >= FEW and facts.solved is not None and facts.solved >= MOST
 
@@ -456,8 +483,12 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     """What to talk about first with a student who has this result: what ended the run, else the first exercise without full points, with what
     was recognised there.
     """
-    if result.state in ENDED:
+    if result.state == UNREADABLE:
         return f"Run `grader doctor` on the file, and look together at why it {ENDED[result.state]}."
+    if result.state in ENDED:
+        where = " and ".join(_where_it_ended(lab, names.values(), result))
+        at = f"Look together at {where}, where it" if where else "The feedback page says where it"
+        return f"{at} {ENDED[result.state]}. {_CAUSE[result.state]}"
     lost = (
         cell
         for cell, points in result.points.items()

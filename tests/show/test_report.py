@@ -29,6 +29,7 @@ from grader.grade import autograde as grading
 from grader.handout.demo import hand_in, solved
 from grader.people.roster import Person
 from grader.reference.lab import Lab
+from grader.run.states import ENDINGS
 from grader.show.class_facts import ENDED, analyse
 from grader.show.class_report import (
     as_html,
@@ -139,7 +140,7 @@ def test_who_needs_help_and_why(lab):
     assert "crashed" in reasons["late-crash"] and "3 misconceptions" in reasons["confused"]
     say = {one.student: one.say for one in found.needs_help}
     assert names[len(names) // 3] in say["half"] and names[0] in say["empty"] and "not begun" in say["empty"]
-    assert "grader doctor" in say["late-crash"]
+    assert "The feedback page says where it crashed" in say["late-crash"]
     assert [each.student for each in found.ended] == ["late-crash"]
     assert found.missing == ("nowhere",)
     assert "<dt>graded</dt><dd>4</dd>" in as_html(lab, found) and "<dt>crashed</dt><dd>1</dd>" in as_html(
@@ -220,6 +221,27 @@ def test_what_was_not_seen_as_a_whole_is_in_no_figure_and_is_counted_by_itself(l
     assert "1 submission was not seen as a whole" in page
     assert [row[3] for row in as_rows(lab, found) if row[0] == "t"] == [state]
     assert f"the submission {ENDED[state]}" in {one.student: one.reasons for one in found.needs_help}["t"]
+
+
+def test_the_report_names_the_exercises_that_ran_out_of_time_and_what_to_look_for(lab):
+    def advice(
+        *cells: str, state: str = "timed out", what: str = "was stopped because it took too long: at most 30"
+    ) -> str:
+        notes = tuple(f"Cell `{cell}` {what}. The other cells were run without it." for cell in cells)
+        (found,) = analyse(lab, [result(lab, "t", {}, state=state, notes=notes)], []).needs_help
+        return found.say
+
+    assert advice("check_causal_mask") == (
+        "Look together at `causal_mask`, where it timed out. Look for a loop that never ends."
+    )
+    assert "at `project_qkv` and `causal_self_attention`, where it" in advice(
+        "exercise-1-project-qkv-4", "causal_self_attention", "project_qkv"
+    )
+    assert "at `cell 0f3a`, where it" in advice("0f3a")
+    assert "The feedback page says where it timed out." in advice()
+    memory = advice("causal_mask", state="out of memory", what=ENDINGS["out of memory"])
+    assert "at `causal_mask`, where it ran out of memory. Look for a list" in memory
+    assert "grader doctor" in advice(state="unreadable") and "doctor" not in memory
 
 
 def test_what_lacks_cells_is_graded_and_is_not_counted_as_somebody_else(lab):
