@@ -291,7 +291,7 @@ def late(
         return
     with Gradebook.open(loaded.course) as gradebook:
         who = Roster(gradebook.roster().values())
-        chosen = [who.meant(each) for each in students or []]
+        chosen = [who.known(each, marked(loaded)) for each in students or []]
         decided = gradebook.decide_lateness(loaded, days, chosen)
     typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
     typer.echo(f"To bring their grades up to date: grader autograde {lab}")

@@ -232,13 +232,15 @@ def roster_remove(
 
     from grader.book.gradebook import Gradebook
     from grader.grade.merge import work_of
+    from grader.people.roster import Roster
 
     course = Course.find()
     with Gradebook.open(course) as gradebook:
         listed = gradebook.roster()
         if strangers := [each for each in students if each not in listed]:
+            near = Roster(listed.values()).near(strangers[0])
             raise GraderError(
-                f"Not on the roster: {first_few(strangers)}. Nothing has changed. `grader roster` lists the ids."
+                f"Not on the roster: {first_few(strangers)}. Nothing has changed.{near} `grader roster` lists the ids."
             )
         had = {each: work_of(course, gradebook, each) for each in students}
         busy = [f"{each} ({', '.join(labs)})" for each, labs in had.items() if labs]
@@ -377,7 +379,7 @@ def roster_team(
         roster = Roster(gradebook.roster().values())
         if not (person := roster.by_id(roster.meant(student))):
             raise GraderError(
-                f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids."
+                f"{student!r} is not on the roster, so nothing has changed.{roster.near(student)} `grader roster` lists the ids."
             )
         try:
             name = Spellings(gradebook.team_names()).team(team)

@@ -96,8 +96,9 @@ def _show_grade(course: Course, student: str) -> None:
     from grader.show.grades import LABS_HEADER, final_grades, rows_of_labs
 
     with Gradebook.open(course) as gradebook:
-        who = Roster(gradebook.roster().values()).meant(student)
-        if who not in gradebook.students():
+        students = gradebook.students()
+        who = Roster(gradebook.roster().values()).known(student, students)
+        if who not in students:
             raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
     found = final_grades(course, {who}).finals.get(who)
     if found is None:
@@ -140,7 +141,8 @@ def term(
 def log(
     lab: OneLab = None,
     student: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only what concerns this student.")
+        str | None,
+        typer.Option(metavar="STUDENT", help="Only what concerns this student: id, e-mail address or name."),
     ] = None,
     section: Section = None,
     out: TableFile = None,
@@ -155,16 +157,22 @@ def log(
 
     from grader.book.gradebook import Gradebook, students_of
     from grader.book.requests import exercises_in
+    from grader.people.roster import Roster
     from grader.reference.lab import Lab
 
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     among = students_of(course, section)
     with Gradebook.open(course) as gradebook:
+        if student and gradebook.now_called(student) == student and not gradebook.changes("", student):
+            students = gradebook.students()
+            student = Roster(gradebook.roster().values()).known(student, students)
+            if student not in students:
+                raise GraderError(
+                    f"The gradebook knows no student {student!r}. `grader roster` lists the ids."
+                )
         now = gradebook.now_called(student) if student else ""
         found = gradebook.changes(name, now)
-        if student and not found and now == student and student not in gradebook.students():
-            raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
         if among is not None:
             names = {each.student: gradebook.now_called(each.student) for each in found}
             found = [each for each in found if names[each.student] in among]

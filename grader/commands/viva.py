@@ -16,6 +16,7 @@ from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from grader.people.roster import Roster
+    from grader.reference.lab import Lab
 
 app = Commands()
 
@@ -66,7 +67,7 @@ def viva(
         roster = gradebook.roster()
         sections = gradebook.sections()
     if student is not None:
-        chosen = [_id_of(Roster(roster.values()), student)]
+        chosen = [_id_of(Roster(roster.values()), student, loaded)]
     else:
         among = students_of(loaded.course, section)
         there = [folder.parent.name for folder in submissions(loaded, among=among)]
@@ -81,13 +82,18 @@ def viva(
         typer.echo(f"{sheet.student}: {said}\n  {page.resolve()}")
 
 
-def _id_of(roster: Roster, student: str) -> str:
+def _id_of(roster: Roster, student: str, lab: Lab) -> str:
     """The id of the person who is meant: on the roster, or as the folder of their work is called.
 
     Raises:
-        GraderError: it cannot be the name of a folder, or several people could be meant.
+        GraderError: that is nobody, or several people could be meant.
     """
-    meant = roster.meant(student)
-    if not meant.strip() or Path(meant).name != meant or meant.startswith("."):
-        raise GraderError(f"{student!r} is no student's id. `grader roster` lists the ids.")
+    from grader.show.standing import collected
+
+    there = collected(lab)
+    meant = roster.known(student, there)
+    if meant not in there and meant not in roster.people:  # nobody is on the roster
+        raise GraderError(
+            f"There is no work of {student!r} for {lab.name}. `grader report {lab.name}` lists whose work there is."
+        )
     return meant

@@ -278,7 +278,10 @@ def uncollect(
 def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
-    student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this student.")] = None,
+    student: Annotated[
+        str | None,
+        typer.Option(metavar="STUDENT", help="Grade only this student: id, e-mail address or name."),
+    ] = None,
     section: Section = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per core.")
@@ -301,17 +304,20 @@ def autograde(
       grader autograde 02 --cluster tcp://host:8786
     """
 
-    from grader.book.gradebook import students_of
+    from grader.book.gradebook import roster_of, students_of
     from grader.grade import autograde as grading
     from grader.grade.resume import Again
     from grader.reference.lab import Lab
     from grader.show.progress_bar import Progress
+    from grader.show.standing import collected
 
     if force and only_new:
         raise GraderError(
             "--force grades everything and --only-new only new submissions: use one or the other."
         )
     loaded = Lab.load(Course.find(), lab)
+    if student:
+        student = roster_of(loaded.course).known(student, collected(loaded))
     runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
     among = students_of(loaded.course, section)
     folders = grading.submissions(loaded, student, among)

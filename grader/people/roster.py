@@ -10,8 +10,9 @@ import re
 import shlex
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -629,6 +630,32 @@ class Roster:
             listed = ", ".join(f"{each.student} ({each.name})" for each in error.args[0][:10])
             raise GraderError(f"{text!r} may be several people: {listed}. Give the id.") from None
         return person.student if person else text
+
+    def known(self, text: str, others: Collection[str] = ()) -> str:
+        """The id of whom somebody who types an id, an address or a name means; the text itself where nobody is on the roster.
+
+        Args:
+            others: ids that are known from elsewhere, such as those of work that was collected.
+
+        Raises:
+            GraderError: that is nobody on the roster, or several people may be meant.
+        """
+        if text in others:
+            return text
+        meant = self.meant(text)
+        if self.people and meant not in self.people and meant not in others:
+            raise GraderError(
+                f"{text!r} is not on the roster.{self.near(text)} `grader roster` lists the ids."
+            )
+        return meant
+
+    def near(self, text: str) -> str:
+        """A question whether somebody was meant whose id or name is like what was typed; empty if there is nobody."""
+        words = {
+            folded(word): each.student for each in self.people.values() for word in (each.name, each.student)
+        }
+        near = dict.fromkeys(words[each] for each in get_close_matches(folded(text), words, 3))
+        return f" Did you mean {' or '.join(near)}?" if near else ""
 
     def _by_login(self, login: str) -> Person | None:
         """

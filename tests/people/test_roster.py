@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from classroom import with_gradebook
+from classroom import START, new_course, with_gradebook
 from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, taken, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -462,3 +462,46 @@ def test_an_empty_roster_says_how_to_fill_it(lab, monkeypatch):
     monkeypatch.chdir(lab.course.root)
     told = CliRunner().invoke(app, ["roster"])
     assert told.exit_code == 1 and "grader roster import FILE" in told.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["autograde", LAB, "--sandbox", "none", "--student", "an"],
+        ["viva", LAB, "--sandbox", "none", "--student", "an"],
+        ["log", "--student", "an"],
+        ["grades", "--student", "an"],
+        ["late", LAB, "an", "--days", "1"],
+        ["roster", "team", "an", "red"],
+        ["roster", "remove", "an"],
+    ],
+)
+def test_a_slip_in_an_id_is_said_with_whom_it_may_be_and_makes_nothing(tmp_path, monkeypatch, command):
+    course = with_gradebook(course_with_two_labs(tmp_path))
+    with Gradebook.open(course) as gradebook:
+        gradebook.enter_people([Person("anna", "Anna", "Ey"), Person("ben", "Ben", "Oz")])
+    monkeypatch.chdir(course.root)
+    told = CliRunner().invoke(app, command)
+    text = " ".join(told.output.split())
+    assert told.exit_code == 1 and "ot on the roster" in text and "Did you mean anna?" in text, text
+    assert not list(course.grading.rglob("an.html"))
+
+
+@pytest.mark.parametrize("called", ["anna", "Anna Ey", "ANNA"])
+def test_whoever_types_a_name_for_one_student_means_the_id(tmp_path, monkeypatch, called):
+    course = with_gradebook(new_course(tmp_path))
+    with Gradebook.open(course) as gradebook:
+        gradebook.enter_people([Person("anna", "Anna", "Ey")])
+    monkeypatch.chdir(course.root)
+    assert CliRunner().invoke(app, ["extend", START, "anna", "--days", "1"]).exit_code == 0
+    logged = CliRunner().invoke(app, ["log", "--student", called])
+    assert logged.exit_code == 0 and "1 change" in logged.output and "is now" not in logged.output
+    graded = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--student", called])
+    assert "There is no submission" in graded.output and "anna" in graded.output
+
+
+def test_work_of_somebody_who_is_not_on_the_roster_is_found_by_its_id():
+    roster = Roster([Person("anna", "Anna", "Ey")])
+    assert roster.known("guest_7", ["guest_7"]) == "guest_7" and Roster().known("guest_8") == "guest_8"
+    with pytest.raises(GraderError, match="'guest_8' is not on the roster. `grader roster` lists the ids."):
+        roster.known("guest_8", ["guest_7"])
