@@ -83,11 +83,11 @@ class _Page(Page):
 
     @contextmanager
     def readings(self, name: str) -> Iterator[Readings]:
-        lab = Lab.load(self.course, name)
+        lab = self.lab(name)
         with Gradebook.open(self.course) as gradebook:
             readings = Readings(gradebook, lab)
             if not readings.questions():
-                raise GraderError(f"{name} has no answers that people grade.")
+                raise GraderError(f"{lab.name} has no answers that people grade.")
             yield readings
 
     def see_that_it_is(self, reader: str) -> None:

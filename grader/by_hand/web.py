@@ -19,6 +19,7 @@ from grader.by_hand.overview import ADDRESS, WEEK
 from grader.by_hand.rights import Refused, Rights, rights_of
 from grader.course import Course
 from grader.errors import GraderError
+from grader.reference.lab import Lab
 from grader.show.feedback_page import Markdown
 from grader.show.pages import title_of
 
@@ -77,6 +78,14 @@ class Page(JupyterHandler):
                 **facts,
             )
         )
+
+    def lab(self, text: str) -> Lab:
+        """The lab that an address names, by its number or its name, as for a command.
+
+        Raises:
+            CourseError: there is no such lab.
+        """
+        return Lab.load(self.course, self.course.lab_named(text))
 
     def who(self) -> str:
         """The name of the user who is logged in, if a hub vouches for it; else nothing."""

@@ -115,7 +115,7 @@ class _Start(_Week):
     @allowed
     def post(self, lab: str) -> None:
         self.rights.see_that_it_is_an_instructor()
-        lab = Lab.load(self.course, lab).name
+        lab = self.lab(lab).name
         try:
             step = Step(self.get_body_argument("step", ""))
         except ValueError:
@@ -134,7 +134,7 @@ class _Lab(_Week):
     def post(self, lab: str) -> None:
         """Gives more time."""
         _, among = self.people()
-        loaded, faults, given = Lab.load(self.course, lab), [], ""
+        loaded, faults, given = self.lab(lab), [], ""
         try:
             student, why, days = (self.argument(name) for name in ("student", "why", "days"))
             if not why.strip():
@@ -162,7 +162,7 @@ class _Lab(_Week):
         self._show(lab, given, faults)
 
     def _show(self, name: str, given: str, faults: list[str]) -> None:
-        lab = Lab.load(self.course, name)
+        lab = self.lab(name)
         people, among = self.people()
         with Gradebook.open(self.course) as gradebook:
             extensions, due = gradebook.extensions(lab), gradebook.deadline(lab)
@@ -199,7 +199,7 @@ class _Similar(_Week):
 
     @allowed
     def get(self, lab: str) -> None:
-        loaded = Lab.load(self.course, lab)
+        loaded = self.lab(lab)
         page = _report(loaded, self.rights.sections)
         if page is None:
             raise GraderError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from datetime import datetime
 from html import unescape
 
 import pytest
@@ -120,6 +121,26 @@ def test_nothing_that_a_learner_or_a_file_says_runs_on_the_page(lab, server, som
     assert "&lt;img" in somebody.get(f"{server}/{START}").text
     told = save(somebody, f"{server}/{START}", student="<script>nobody</script>", days="2", why="ill")
     assert "<script>nobody" not in told.text and "is not on the roster" in told.text
+
+
+def test_an_address_names_a_lab_by_its_number_as_a_command_does(lab, server, somebody):
+    with Gradebook.open(lab.course) as gradebook:
+        Readings(gradebook, lab).deal(Settings(("cem",)))
+    by_hand = server.replace("/week", "/by-hand")
+    for place in (
+        f"{server}/00",
+        f"{server}/start_here",
+        f"{by_hand}/00",
+        f"{by_hand}/00/cem",
+        f"{by_hand}/00/differences",
+    ):
+        assert somebody.get(place).status_code == 200, place
+    opened = somebody.get(f"{by_hand}/00/cem/next")
+    assert "/00/cem/" in opened.url and save(somebody, opened.url, **{"points-why": "1"}).ok
+    fields = {"student": "s01", "days": "1", "why": "ill", **form_of(somebody.get(f"{server}/00").text)}
+    assert "Saved" in somebody.post(f"{server}/00", data=fields).text
+    unknown = somebody.get(f"{server}/77")
+    assert unknown.status_code == 409 and "There is no lab" in unknown.text
 
 
 def test_more_time_is_given_in_place_with_the_refusals_of_the_command(lab, server, somebody):
@@ -240,6 +261,8 @@ def test_in_a_browser_a_step_is_run_by_keyboard_and_nothing_is_wider_than_the_wi
     """With TRANSFORMER_LABS_SCREENSHOTS, pictures are kept there."""
     decided(lab, "s00", "excused")
     number = ask(lab, "s01", "check_softmax")
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2099, 10, 10, 16))
     write_similar(lab)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
@@ -277,5 +300,12 @@ def test_in_a_browser_a_step_is_run_by_keyboard_and_nothing_is_wider_than_the_wi
             (f"{form}/notebook", "notebook"),
         ):
             fits_everywhere(page, place, f"week-{name}", narrow=400)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(server)
+        lines = page.eval_on_selector_all(
+            "td time span", "parts => parts.map(part => part.getClientRects().length)"
+        )
+        assert lines and set(lines) == {1}  # neither a date nor a time of day is broken
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         chromium.close()
     assert not faults
