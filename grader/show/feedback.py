@@ -284,7 +284,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
     Requests to look again and the rubric's ``lines`` (cell -> lines) are put there, too.
 
-    Returns: ``score``, ``max_score``, ``late_penalty``, ``deducted`` and ``decided``, ``counts``, ``marked_late`` and ``submission``.
+    Returns: ``score``, ``max_score``, ``late_penalty``, ``deducted``, ``decided`` and ``excused``, ``counts``, ``marked_late`` and ``submission``.
     """
     most = 0.0
     for cell in notebook.cells:
@@ -305,6 +305,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
         "late_penalty": result.penalty,
         "deducted": result.deducted,
         "decided": str(result.marks),
+        "excused": result.marks.excused,
         "counts": result.counts.told,
         "marked_late": result.marked_late,
         "submission": result.submission,

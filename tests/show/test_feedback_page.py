@@ -55,6 +55,18 @@ def test_points_that_a_human_gave_are_said_to_be_so():
     assert "2 / 2" in text and "Points given by hand" in text
 
 
+def test_whoever_is_excused_reads_that_there_is_no_score():
+    cells = [
+        check(0.0, 0.0),
+        new_markdown_cell("Because", metadata=graded("why", 3, 0, solution=True, waiting=True)),
+    ]
+    text = page(*cells, score=0.0, excused=True, decided="excused: ill, note of 3 November")
+    assert re.search(
+        r'class="score">No score\s+<small>\(excused: ill, note of 3 November\)</small>\s*</p>', text
+    )
+    assert "of 7 points" not in text and "1 of 2 checks passed" in text
+
+
 def test_what_nobody_has_graded_yet_is_not_called_wrong():
     text = page(new_markdown_cell("Because", metadata=graded("why", 3, 0, solution=True, waiting=True)))
     assert (
