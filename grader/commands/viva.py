@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,7 @@ def viva(
         typer.Option(
             metavar="N",
             min=1,
-            help="Draw this many of those who have handed in, from each section of the roster.",
+            help="Draw this many of those whose work can be read, from each section of the roster.",
         ),
     ] = None,
     section: Section = None,
@@ -56,7 +57,7 @@ def viva(
     from grader.grade.autograde import choose_runner, submissions
     from grader.people.roster import Roster
     from grader.reference.lab import Lab
-    from grader.show.viva import write_sheets
+    from grader.show.viva import is_readable, write_sheets
 
     if (student is None) == (sample is None):
         raise GraderError(
@@ -74,9 +75,10 @@ def viva(
         groups: dict[str, list[str]] = {}
         for each in there:
             groups.setdefault(sections.get(each, ""), []).append(each)
-        chosen = [
-            each for _, who in sorted(groups.items()) for each in random.sample(who, min(sample, len(who)))
-        ]
+        chosen = []
+        for _, who in sorted(groups.items()):
+            drawn = (each for each in random.sample(who, len(who)) if is_readable(loaded, each))
+            chosen += islice(drawn, sample)
     for page, sheet in write_sheets(loaded, chosen, choose_runner(loaded, sandbox), out):
         said = f"{len(sheet.questions)} questions" if sheet.questions else sheet.instead
         typer.echo(f"{sheet.student}: {said}\n  {page.resolve()}")

@@ -129,6 +129,12 @@ def write_sheets(
     return written
 
 
+def is_readable(lab: Lab, student: str) -> bool:
+    """Whether there is work of a student that a sheet can be made of."""
+    path, _ = find_notebook(lab.course.submitted / student / lab.name, lab.notebook_name)
+    return not read_submission(path).problem
+
+
 def sheet_of(lab: Lab, student: str, name: str, result: Result | None, runner: Runner, seed: int) -> Sheet:
     """Runs what a student handed in, and makes the sheet of it.
 

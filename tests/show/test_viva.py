@@ -193,6 +193,17 @@ def test_a_sample_is_drawn_from_each_section(course, lab, monkeypatch):
     assert sorted(int(name[1:]) % 2 for name in sheets) == [0, 0, 1, 1]
 
 
+def test_a_sample_leaves_out_whose_file_cannot_be_read(course, lab, monkeypatch):
+    for number in range(4):
+        hand_in(course, lab, f"broken{number}", b"{no notebook")
+    for student in ("ann", "bo"):
+        hand_in(course, lab, student, lab.release())
+    monkeypatch.chdir(course.root)
+    done = CliRunner().invoke(app, ["viva", "02", "--sample", "3", "--sandbox", "none"])
+    assert done.exit_code == 0, done.output
+    assert {file.stem for file in (course.grading / "viva" / lab.name).glob("*.html")} == {"ann", "bo"}
+
+
 def test_the_command_asks_whom_it_is_for(course, lab, monkeypatch):
     monkeypatch.chdir(course.root)
     for words in (["02"], ["02", "--sample", "1", "--student", "ana"], ["02", "--student", "../ana"]):
