@@ -43,6 +43,14 @@ Labs = Annotated[
     list[str] | None,
     typer.Argument(metavar="LAB", parser=_lab, help="Numbers or names; all if none is given."),
 ]
+SomeLabs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="LAB",
+        parser=_lab,
+        help="Numbers or names; all if none is given. The csv format always has all.",
+    ),
+]
 LabOption = Annotated[
     str | None,
     typer.Option(

@@ -24,6 +24,7 @@ from grader.commands.terminal import (
     PageFile,
     Section,
     SharedAccount,
+    SomeLabs,
     TableFile,
     as_table,
     console,
@@ -588,7 +589,7 @@ def similar(
 
 @app.command()
 def export(
-    labs: Labs = None,
+    labs: SomeLabs = None,
     form: Annotated[
         str | None,
         typer.Option(
