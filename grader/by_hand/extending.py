@@ -64,7 +64,7 @@ def extend(
         raise GraderError(f"An extension is a number of days from 0 to {MOST_DAYS}, such as 2.5.")
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
-    student = on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
+    student = on_roster(Roster(gradebook.roster().values()), student, not days, allowed)
     allowed(student)
     gradebook.extend(lab, student, timedelta(days=days), why)
     gradebook.enter_lateness(lab)
@@ -73,19 +73,31 @@ def extend(
     return Extended(student, days, until, student in gradebook.students())
 
 
-def on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
+def on_roster(
+    roster: Roster, student: str, withdrawn: bool, allowed: Callable[[str], None] = lambda _: None
+) -> str:
     """The id of the person on the roster who is meant; the text as it is where there is no roster.
 
     Args:
         withdrawn: something is only taken back, which nobody has to be on the roster for.
+        allowed: as for :func:`extend`. Nobody else is named as the one who may be meant.
 
     Raises:
         GraderError: nobody on the roster is meant, or several people could be.
     """
     meant = roster.meant(student)
     if roster.people and not roster.by_id(meant) and not withdrawn:
+        theirs = Roster(each for each in roster.people.values() if _is_allowed(each.student, allowed))
         raise GraderError(
-            f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
+            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
             f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
         )
     return meant
+
+
+def _is_allowed(student: str, allowed: Callable[[str], None]) -> bool:
+    try:
+        allowed(student)
+    except GraderError:
+        return False
+    return True

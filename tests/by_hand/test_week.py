@@ -235,6 +235,16 @@ def test_an_extension_that_is_refused_changes_nothing(lab, student, days, words)
         assert gradebook.extensions(lab) == {}
 
 
+def test_a_slip_in_an_id_tells_an_assistant_nothing_about_other_sections(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        among = ANA.students(gradebook.roster().values())
+        assert "s02" in among and "s01" not in among
+        with pytest.raises(GraderError, match="not on the roster") as refused:
+            extend(gradebook, lab, "s0", 2, "why", lambda one: ANA.see_that_it_is_theirs(one, among))
+    assert re.search(r"Did you mean s\d\d", str(refused.value))
+    assert not re.search("s01|s03|s05", str(refused.value))
+
+
 # ---------------------------------------------------------------------------------- steps
 
 

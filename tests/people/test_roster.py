@@ -474,6 +474,8 @@ def test_an_empty_roster_says_how_to_fill_it(lab, monkeypatch):
         ["late", LAB, "an", "--days", "1"],
         ["roster", "team", "an", "red"],
         ["roster", "remove", "an"],
+        ["extend", LAB, "an", "--days", "1"],
+        ["status", "set", "an", "excused", LAB, "--because", "ill"],
     ],
 )
 def test_a_slip_in_an_id_is_said_with_whom_it_may_be_and_makes_nothing(tmp_path, monkeypatch, command):
