@@ -959,8 +959,7 @@ for norm_first in (False, True):
 # ## Part 2: train and use
 #
 # **A good place for a break.** The machine is built and agrees with PyTorch's own. Save the notebook, and come back for the second sitting: you teach the model
-# to translate, let it write, and look at where it looked. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them once
-# (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# to translate, let it write, and look at where it looked. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # ## 7. Learning to translate
 #

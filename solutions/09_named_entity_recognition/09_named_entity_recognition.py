@@ -554,7 +554,7 @@ for name, part in {"all": ours, "the new layer": ours.classifier}.items():
 # ## 6. The loss
 #
 # **A good place for a break.** Data, labels, batches and the model are there. Next the model learns, and you measure how well it finds
-# entities. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# entities. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Each labelled token is a small classification with cross-entropy: minus the logarithm of the probability that the model gives
 # to the right tag. The loss is the mean over all **labelled tokens of the batch**. With $z$ the logits and $y$ the labels:

@@ -583,7 +583,7 @@ check("question_answering_pytorch.best_span")
 # ## 4. When is an answer right?
 #
 # **A good place for a break.** The reader is built, and it can choose a span, but it does not know anything yet. Next come its scores, its training, and your own
-# questions. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# questions. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # *The kitchen.* and *kitchen* are the same answer. SQuAD's rules handle this as follows. First both are **normalised**:
 #

@@ -566,7 +566,7 @@ check("question_answering_tensorflow.best_spans")
 # ## 5. Training in a graph
 #
 # **A good place for a break.** The reader is built and can choose the best span of every window. Next it learns, and you compare it with
-# its twin. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them first (menu *Run*, *Run All Above Selected Cell*); that takes seconds.
+# its twin. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # ### Exercise 7: `train_step`
 #

@@ -809,7 +809,7 @@ show_table(
 # ## 4. Training the encoder
 #
 # **A good place for a break.** Your data are split honestly, and you know what a frozen encoder makes of them. Next you train the encoder
-# itself. If you go on another day, the cell at the top is not enough: the rest needs all cells above. Run them first (menu *Run*, *Run All Above Selected Cell*); that takes about a minute.
+# itself. If you go on another day, run the cell at the top first. It says which cell above must run again.
 #
 # Say that 96 of your rows are labelled, drawn at random. Can the encoder itself be improved with them? **Full fine-tuning** changes all six of its layers (not the word embeddings). **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
 # $W_0$ as it is and learns a correction of low rank beside it:
