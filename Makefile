@@ -19,6 +19,7 @@ browser: ## install Chromium and bubblewrap (tests, sandboxed grading)
 .PHONY: lab
 lab: environment ## open the labs in JupyterLab, at the map of the course
 	@.venv/bin/python -m course_utils notebooks
+	@cp grader/handout/for_assistants.md notebooks/AGENTS.md
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 .PHONY: instructor

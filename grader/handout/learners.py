@@ -20,7 +20,7 @@ _FILES = (
 )
 ASSISTANTS = Path(__file__).with_name("for_assistants.md")
 """The course's policy on language models, which learners get as ``AGENTS.md``."""
-_CLUTTER = shutil.ignore_patterns("__pycache__", ".*", "START.md", "my_transformer")
+_CLUTTER = shutil.ignore_patterns("__pycache__", ".*", "START.md", "AGENTS.md", "my_transformer")
 
 MAKEFILE = """\
 .PHONY: environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import zipfile
 
 import pytest
@@ -25,6 +26,12 @@ def test_the_zip_of_a_lab_has_the_policy(tmp_path):
 def test_the_whole_course_has_the_policy(tmp_path):
     write_course(ROOT, tmp_path / "course")
     assert (tmp_path / "course/AGENTS.md").read_text("utf-8") == POLICY
+
+
+def test_who_opens_the_labs_from_the_project_has_the_policy_beside_them(tmp_path):
+    told = subprocess.run(["make", "-n", "lab"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"cp {ASSISTANTS.relative_to(ROOT)} notebooks/AGENTS.md" in told
+    assert "/notebooks/AGENTS.md" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
 
 
 def test_the_policy_says_that_it_is_a_request_and_asks_to_teach():
