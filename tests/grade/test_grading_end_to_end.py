@@ -185,7 +185,7 @@ def test_feedback_shows_state_reports_and_hints_and_runs_no_script_of_learners(a
 
     assert "all" in page("perfect") and "(2 of 2 points)" in page("perfect")
     assert "Your results are those of a well-known mistake:" in page("two mistakes")
-    assert "fix that first" in page("two mistakes")
+    assert "right with a working" in page("two mistakes")
     assert "State of this submission: unreadable" in page("corrupt")
     assert "not valid JSON" in page("corrupt")
     assert "missing, restored" in page("deleted")
