@@ -435,7 +435,7 @@ def test_the_keyboard_reaches_every_part_of_the_head_browser_and_works_there(jup
     page.wait_for_function("document.querySelectorAll('.tl-widget svg')[0].textContent.includes('two')")
     assert pictures.first.get_attribute("aria-label").count("looks most at") == 2
     keep_picture(page, "heads")
-    saved(page, jupyterlab, "heads.ipynb")
+    save_again(page, jupyterlab, "heads.ipynb")  # the keys would go to the widget
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "heads.ipynb")
     widget.get_by_label("sentence").fill("Two more words")
@@ -527,7 +527,7 @@ def test_the_box_goes_on_with_a_text_and_the_picture_of_a_head_follows_by_keyboa
     keep_picture(page, "head_of_a_decoder")
     ended = page.get_by_text("Only a running kernel can answer something new: run this cell again.")
     assert ended.count() == 2 and not ended.first.is_visible() and not ended.last.is_visible()
-    saved(page, jupyterlab, "writer.ipynb")
+    save_again(page, jupyterlab, "writer.ipynb")
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "writer.ipynb")
     ended.first.wait_for()
