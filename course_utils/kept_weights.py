@@ -74,7 +74,7 @@ def keep(slug: str, source: str, namespace: Mapping[str, Any], before: Mapping[s
     """
     for name in sorted(_named(source)):
         value = namespace.get(name)
-        kind = _kind_of(value)
+        kind = kind_of(value)
         if not kind:
             continue
         with contextlib.suppress(Exception):
@@ -100,9 +100,9 @@ def bring_back(slug: str, sources: Sequence[tuple[int, str]], namespace: dict[st
     _pending.clear()
     for name, kind, file, place in _of_these(slug, sources):
         above = [each for each in sources if each[0] <= place]
-        made = _kind_of(namespace.get(name)) != kind and _make(name, above, namespace)
+        made = kind_of(namespace.get(name)) != kind and _make(name, above, namespace)
         try:
-            if _kind_of(namespace.get(name)) != kind:
+            if kind_of(namespace.get(name)) != kind:
                 raise LookupError
             _load(kind, namespace[name], file)
         except Exception:
@@ -134,14 +134,14 @@ def _of_these(slug: str, sources: Sequence[tuple[int, str]]) -> list[tuple[str, 
 def _load_what_waits(namespace: Mapping[str, Any]) -> None:
     """Loads weights into models that have been made by now. A Keras model may have no variables before it is called: it waits on."""
     for name, (kind, file) in [*_pending.items()]:
-        if _kind_of(namespace.get(name)) == kind:
+        if kind_of(namespace.get(name)) == kind:
             with contextlib.suppress(Exception):
                 _load(kind, namespace[name], file)
                 del _pending[name]
                 print(f"`{name}` has the weights again that were kept.")
 
 
-def _kind_of(value: Any) -> str:
+def kind_of(value: Any) -> str:
     """``"torch"`` or ``"keras"``, if a value is a model of one of them; nothing is imported to find out."""
     for base in type(value).__mro__:
         if base.__name__ == "Module" and base.__module__.startswith("torch.nn"):
@@ -154,7 +154,7 @@ def _kind_of(value: Any) -> str:
 def _sum_of(value: Any) -> Any:
     """What changes if a model's weights do; None for what is no model, or too large to be kept: this is asked before every cell."""
     with contextlib.suppress(Exception):
-        kind = _kind_of(value)
+        kind = kind_of(value)
         if kind and _bytes_of(kind, value) > MOST_BYTES:
             return None
         match kind:

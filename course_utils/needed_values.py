@@ -14,10 +14,10 @@ from course_utils.checking.cells import parsed
 from course_utils.checking.names import ALWAYS, free_names
 from course_utils.checking.scopes import bound_names
 from course_utils.checking.time_limit import TooSlow, time_limit
-from course_utils.kept_weights import _kind_of
+from course_utils.kept_weights import kind_of
 
 MOST_SECONDS, MOST_IN_ALL = 6.0, 30.0
-"""CPU time that one statement may take, and seconds after which no other is begun."""
+"""CPU time that one statement may take, and after which no other is begun."""
 
 _TRAINS = frozenset(
     ("backward", "fit", "step", "train_step", "train_on_batch", "apply_gradients", "perf_counter")
@@ -43,9 +43,8 @@ class _Statement:
 
     def __post_init__(self) -> None:
         read = frozenset(free_names([self.node])) - ALWAYS
-        again = isinstance(self.node, ast.Assign) and isinstance(
-            self.node.value, ast.Call
-        )  # rows = cleaned(rows)
+        # rows = cleaned(rows) needs what rows was before
+        again = isinstance(self.node, ast.Assign) and isinstance(self.node.value, ast.Call)
         self.needs = read if again else read - self.sets
 
 
@@ -59,19 +58,19 @@ def bring_back(cells: Sequence[tuple[int, str]], others: Sequence[str], namespac
     statements = [*_statements(cells)]
     wanted = _used(others) - ALWAYS - namespace.keys()
     _mark(wanted, statements, namespace)
-    ends = time.monotonic() + MOST_IN_ALL
+    ends = time.process_time() + MOST_IN_ALL
     there, trained = dict(namespace), set[str]()
     for one in statements:
-        if _trains(one.node, namespace):
-            trained |= one.needs
-        elif one.is_used and time.monotonic() < ends:
-            _run(one, namespace)
+        trains = _trains(one.node, namespace)
+        trained |= one.needs if trains else set()
+        if one.is_used and (trains or time.process_time() > ends or not _run(one, namespace)):
+            for name in (one.sets | one.changes) - there.keys():  # what is only half done is not kept
+                namespace.pop(name, None)
     # a cell may use a name for something else than a later one, from which the value came back already
     namespace.update({name: there[name] for one in statements for name in one.sets & there.keys()})
-    for name in (
-        wanted & trained & namespace.keys()
-    ):  # without its weights it would be taken for the trained one
-        if _kind_of(namespace[name]):
+    # without its weights, a model would be taken for the trained one
+    for name in wanted & trained & namespace.keys():
+        if kind_of(namespace[name]):
             del namespace[name]
 
 
@@ -152,18 +151,12 @@ def _trains(node: ast.stmt, namespace: Mapping[str, Any]) -> bool:
     return False
 
 
-def _run(one: _Statement, namespace: dict[str, Any]) -> None:
-    before = namespace.keys() & one.sets
+def _run(one: _Statement, namespace: dict[str, Any]) -> bool:
+    """Runs a statement, and says whether it came to its end."""
+    file = f"<cell {one.cell}, brought back>"
     try:
         with time_limit(MOST_SECONDS):
-            code = compile(
-                ast.Module([one.node], []), f"<cell {one.cell}, brought back>", "exec", dont_inherit=True
-            )
-            exec(code, namespace)
-    except (
-        Exception,
-        SystemExit,
-        TooSlow,
-    ):  # as in the learner's own notebook; what it has half done is not kept
-        for name in one.sets - before:
-            namespace.pop(name, None)
+            exec(compile(ast.Module([one.node], []), file, "exec", dont_inherit=True), namespace)
+    except (Exception, SystemExit, TooSlow):  # the learner's code runs, as in their own notebook
+        return False
+    return True

@@ -132,15 +132,36 @@ def test_data_that_a_cell_outside_of_grading_has_made_come_back_whole_where_othe
 
 def test_what_trains_or_takes_long_is_not_run_and_its_cell_is_named_if_later_ones_use_it(day_two, work):
     slow = (
-        "def trained(steps):\n    loss = steps\n    loss.backward()\n    return loss\n\n\n"
-        "history = trained(3)\nendless = [each for each in iter(int, 1)]"
+        "class Loss:\n    def backward(self):\n        open('trace', 'w').close()\n\n\n"
+        "def trained(steps):\n    Loss().backward()\n    return steps\n\n\n"
+        "history = trained(3)\nlosses = list('a')\nfor step in range(2):\n    Loss().backward()\n    losses.append(step)\n"
+        "endless = [each for each in iter(int, 1)]"
     )
     notebook = added(work("project_qkv"), "project_qkv", slow)
     number = next(n for n, cell in enumerate(notebook.cells, 1) if cell.source == slow)
-    notebook.cells.append(new_code_cell("print(history, endless)"))
+    notebook.cells.append(new_code_cell("print(history, losses, endless)"))
     namespace, said = day_two(notebook)
-    assert "history" not in namespace and "endless" not in namespace
+    assert not {"history", "losses", "endless"} & namespace.keys() and not os.path.exists("trace")
     assert f"Cells from here on also use what cell {number} gives: run it before." in said
+
+
+@pytest.mark.parametrize("trains", [True, False])
+def test_a_model_comes_back_without_weights_only_if_nothing_above_has_trained_it(day_two, work, trains):
+    cells = ["import torch", "net = torch.nn.Linear(2, 1)"]
+    cells += ["net(torch.ones(2)).sum().backward()"] * trains
+    notebook = work("project_qkv")
+    for source in cells:
+        added(notebook, "project_qkv", source)
+    notebook.cells.append(new_code_cell("print(net)"))
+    assert ("net" in day_two(notebook)[0]) == (not trains)
+
+
+def test_a_name_that_a_cell_uses_for_something_else_keeps_the_value_that_is_there(day_two, work):
+    made = "jane = list('abc')\nletters = sorted(jane)"
+    notebook = added(work("project_qkv"), "project_qkv", made)
+    notebook.cells.append(new_code_cell("print(letters)"))
+    namespace, _ = day_two(notebook)
+    assert namespace["letters"] == ["a", "b", "c"] and isinstance(namespace["jane"], np.ndarray)
 
 
 def test_a_cell_that_asks_exits_or_fails_stops_nothing(day_two, work):
