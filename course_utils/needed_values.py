@@ -64,7 +64,10 @@ def bring_back(cells: Sequence[tuple[int, str]], others: Sequence[str], namespac
         trains = _trains(one.node, namespace)
         trained |= one.needs if trains else set()
         if one.is_used and (trains or time.process_time() > ends or not _run(one, namespace)):
-            for name in (one.sets | one.changes) - there.keys():  # what is only half done is not kept
+            own = {name for other in statements if other.cell == one.cell for name in other.sets}
+            for name in (
+                one.sets | one.changes & own
+            ) - there.keys():  # what its cell has only half made is not kept
                 namespace.pop(name, None)
     # a cell may use a name for something else than a later one, from which the value came back already
     namespace.update({name: there[name] for one in statements for name in one.sets & there.keys()})
