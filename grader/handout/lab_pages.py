@@ -32,7 +32,6 @@ _WITHOUT_RESULTS = (
 )
 _IN_COLAB = " Or [open it in Colab]({link}), where you need nothing but a browser."
 _IN_LITE = ' Or <a href="{link}">try it here</a>: Python runs in your browser, and nothing is installed.'
-_NO_PREDICTION = "<div>You made no prediction.</div>"  # true of the run, but not of the page's readers
 _STILL = "In the notebook this answers you. Here you see how it begins."
 
 
@@ -119,8 +118,6 @@ def _shown(output: NotebookNode, widgets: Mapping[str, Any]) -> NotebookNode | N
     if output.output_type == "stream":
         return None if output.name == "stderr" else copy.deepcopy(output)
     data = dict(output.data)
-    if "text/html" in data:
-        data["text/html"] = data["text/html"].replace(_NO_PREDICTION, "")
     if view := data.pop(WIDGET, None):
         model = widgets.get(view["model_id"], {})
         still = data.get("text/html") or f"<pre>{escape(data.get('text/plain', ''))}</pre>"

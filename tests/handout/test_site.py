@@ -26,7 +26,6 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from test_browser import CHROMIUM, FLAGS
 
-from course_utils.widgets import predict
 from course_utils.widgets.stepper import AttentionStepper
 from grader.author.secret_lines import secret_lines
 from grader.course import CourseError
@@ -115,16 +114,6 @@ def test_what_goes_to_stderr_is_not_shown(lab, ran):
     given(ran).outputs = [new_output("stream", name="stderr", text="/home/someone: a warning"), FIGURE]
     page = public_page(lab.release(), ran)
     assert [output.output_type for output in given(page).outputs] == ["display_data"]
-
-
-def test_a_measurement_does_not_say_that_its_reader_made_no_prediction(lab, ran, monkeypatch):
-    published = []
-    monkeypatch.setattr(predict, "publish", published.append)
-    predict.measured("self_attention.africa")
-    assert "no prediction" in published[0]["text/html"]
-    given(ran).outputs = [new_output("display_data", data=published[0])]
-    html = given(public_page(lab.release(), ran)).outputs[0].data["text/html"]
-    assert "no prediction" not in html and "Measured: " in html
 
 
 def broken_cell(notebook):

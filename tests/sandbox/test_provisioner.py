@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import json
 import os
@@ -51,7 +52,11 @@ def kernel_manager(folder: Path, kind: type[KernelManager] = KernelManager, **co
 
 @pytest.fixture
 def nbclient(tmp_path) -> Iterator[Callable[..., NotebookClient]]:
-    """Makes clients of notebooks with these sources. Their kernels end with the test: nbclient leaves that to whoever made them."""
+    """Makes clients of notebooks with these sources. Their kernels end with the test: nbclient leaves that to whoever made them.
+
+    So does what they leave behind. Python collects it at any time, and then logs tracebacks, for which it parses code: within
+    ``ast.parse``, that is a SystemError about the depth of recursion (Python 3.11).
+    """
     managers = []
 
     def client(*sources: str, timeout: int = 60) -> NotebookClient:
@@ -62,6 +67,8 @@ def nbclient(tmp_path) -> Iterator[Callable[..., NotebookClient]]:
     for manager in managers:
         if manager.has_kernel:
             run_sync(manager.shutdown_kernel)(now=True)
+    managers.clear()
+    gc.collect()
 
 
 def notebook(*sources: str):
@@ -98,22 +105,22 @@ def said(client, code: str) -> str:
 
 
 def test_nbclient_runs_a_notebook_in_the_sandbox(nbclient):
-    executed = nbclient(WHERE, "print(2)").execute()
+    executed = nbclient(WHERE, "print(2)").execute(cleanup_kc=True)
     assert [printed(cell) for cell in executed.cells] == [INSIDE, "2"]
 
 
 def test_nbclient_sees_exceptions_and_dead_kernels(nbclient):
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        nbclient("1/0").execute()
+        nbclient("1/0").execute(cleanup_kc=True)
     with pytest.raises(DeadKernelError):
-        nbclient("import os; os._exit(3)").execute()
+        nbclient("import os; os._exit(3)").execute(cleanup_kc=True)
 
 
 @pytest.mark.slow
 def test_nbclient_s_time_limit_holds(nbclient):
     began = time.monotonic()
     with pytest.raises(Exception, match="timed out|Timeout"):
-        nbclient("while True: pass", timeout=2).execute()
+        nbclient("while True: pass", timeout=2).execute(cleanup_kc=True)
     assert time.monotonic() - began < 30
 
 
