@@ -29,6 +29,7 @@ from course_utils.checking.scopes import bound_names
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.display import QUIET, TEXT, inline, plain, publish
 from course_utils.labs import LabInfo
+from course_utils.needed_values import changed_by
 from course_utils.portfolio_check import fault_of
 from course_utils.portfolio_source import Unreadable, read_notebook
 from course_utils.quiet import without_startup_messages
@@ -184,14 +185,7 @@ def _light(statements: Sequence[ast.stmt], exercises: Collection[str]) -> list[a
     cell solves an exercise, also the values that its functions need: ``FAR = float("-inf")``.
     """
     heavy = [node for node in statements if not _is_light(node)]
-    changed = {*bound_names(heavy)} | {
-        part.func.value.id
-        for node in heavy
-        for part in ast.walk(node)
-        if isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
-        and isinstance(part.func.value, ast.Name)
-    }
+    changed = {*bound_names(heavy)}.union(*map(changed_by, heavy))
     needed: set[str] = set()
     if {*bound_names(statements)} & {*exercises}:
         definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

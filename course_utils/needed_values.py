@@ -96,10 +96,10 @@ def _used(cells: Sequence[str]) -> set[str]:
 def _statements(cells: Sequence[tuple[int, str]]) -> Iterator[_Statement]:
     for number, text in cells:
         for node in parsed(text):
-            yield _Statement(number, node, frozenset(bound_names([node])), frozenset(_changed(node)))
+            yield _Statement(number, node, frozenset(bound_names([node])), frozenset(changed_by(node)))
 
 
-def _changed(node: ast.stmt) -> Iterator[str]:
+def changed_by(node: ast.stmt) -> Iterator[str]:
     """Names that a statement assigns a part of, calls, or calls a method of."""
     for part in ast.walk(node):
         if isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store):

@@ -675,7 +675,8 @@ print("in ten buckets ", padding(buckets))
 # ## 5. The encoder
 #
 # **A good place for a break.** You have two tasks, honest splits, and a bag of words that is hard to beat. Next you build what should beat
-# it. If you go on another day, run all cells above first, not only the one at the top (menu *Run*, *Run All Above Selected Cell*); that takes less than a minute.
+# it. If you go on another day, run the cell at the top first, *Continue here*, and then the cell of section 3 that trains the two bags: section 7
+# compares the others with them.
 #
 # The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
 # output is a *representation* of the text, and a small head reads the class from it.
