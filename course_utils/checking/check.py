@@ -36,8 +36,9 @@ from course_utils.checking.expected import FILE_NAME, Expected, load_expected, l
 from course_utils.checking.given import Given, exactly, given_earlier
 from course_utils.checking.hints import shown
 from course_utils.checking.names import Cell, defining_cell, names_without_value, reached_from, why_undefined
-from course_utils.checking.outcome import OUTCOME_MIME, Outcome, encode, try_exercise
+from course_utils.checking.outcome import OUTCOME_MIME, Outcome, encode
 from course_utils.checking.report import Report
+from course_utils.checking.unattended import try_in_notebook
 from course_utils.display import QUIET, inline
 from course_utils.display import publish as _display
 from course_utils.quiet import without_startup_messages
@@ -78,32 +79,6 @@ def _lab_folder() -> Path:
     return _BEGAN_IN if not (here / FILE_NAME).exists() and (_BEGAN_IN / FILE_NAME).exists() else here
 
 
-def _nobody_answers(*_: object) -> None:
-    raise RuntimeError(
-        "input() waits for somebody to type, and a check cannot. Use what the function is given."
-    )
-
-
-def _nobody_leaves(*_: object) -> None:
-    raise RuntimeError("exit() ends the whole notebook. To end a function, use return.")
-
-
-def _try(exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]) -> list[Outcome]:
-    """Tries it. Meanwhile ``input`` and ``exit`` raise: a question would leave the notebook waiting after the check, too, and IPython's
-    own ``exit`` raises nothing, but ends the kernel later."""
-    instead = {"input": _nobody_answers, "exit": _nobody_leaves, "quit": _nobody_leaves}
-    before = {name: namespace[name] for name in instead if name in namespace}
-    own = {name for name, value in before.items() if not type(value).__module__.startswith("IPython")}
-    namespace.update({name: value for name, value in instead.items() if name not in own})
-    try:
-        return try_exercise(exercise, key, attempt, seed, namespace)
-    finally:
-        for name in instead:
-            if namespace.get(name) is instead[name]:
-                del namespace[name]
-        namespace.update({name: value for name, value in before.items() if name not in own})
-
-
 def check(key: str) -> None:
     """Checks the exercise ``key`` (``"self_attention.causal_mask"``) in the notebook that calls this. One that is not on the core path
     and not written yet gets a line in grey, so that *Run All* and *Validate* pass without it.
@@ -119,7 +94,7 @@ def check(key: str) -> None:
     seed = os.environ.get(SEED_VARIABLE)
     defined = exercise.name in namespace
     outcomes = (
-        _try(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
+        try_in_notebook(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
         if defined
         else not_run(exercise, "undefined")
     )
@@ -189,7 +164,7 @@ def report_on(key: str, attempt: Any) -> Report:
     """
     exercise = find_exercise(key)
     namespace = sys._getframe(1).f_globals
-    outcomes = _try(exercise, key, attempt, PUBLIC_SEED, namespace)
+    outcomes = try_in_notebook(exercise, key, attempt, PUBLIC_SEED, namespace)
     bypass = _bypass(key, attempt, getattr(attempt, "__name__", ""), namespace)
     return Report(
         compare(exercise, outcomes, load_expected(_lab_folder() / FILE_NAME, key, exercise), bypass), key
@@ -250,7 +225,7 @@ def _given(
         if given and earlier in namespace:
             its_key = f"{key.partition('.')[0]}.{earlier}"
             its = find_exercise(its_key)
-            tried = _try(its, its_key, namespace[earlier], PUBLIC_SEED, namespace)
+            tried = try_in_notebook(its, its_key, namespace[earlier], PUBLIC_SEED, namespace)
             known = exactly(its, tried, load_expected(_lab_folder() / FILE_NAME, its_key, its))
             if misconception in [each.name for each in known]:
                 return given
@@ -306,7 +281,7 @@ def _earlier_first(key: str, exercise: Exercise, verdict: Verdict, namespace: Ma
         if name in namespace and attempt is namespace[name] and right:
             return False
         outcomes = (
-            _try(its, its_key, namespace[name], PUBLIC_SEED, namespace)
+            try_in_notebook(its, its_key, namespace[name], PUBLIC_SEED, namespace)
             if name in namespace
             else not_run(its, "undefined")
         )

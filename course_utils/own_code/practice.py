@@ -11,7 +11,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from course_utils.checking.check import history
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, exercises_of
 from course_utils.checking.expected import FILE_NAME, load_expected
-from course_utils.checking.outcome import try_exercise
+from course_utils.checking.unattended import try_in_notebook
 from course_utils.display import QUIET, inline, publish
 from course_utils.own_code.button import Say, show_button
 from course_utils.quiz import show
@@ -64,7 +64,7 @@ def practice(lab: str, questions: int = QUESTIONS, button: bool = False) -> None
         publish({"text/plain": why_none, "text/html": f'<div style="{QUIET}">{inline(why_none)}</div>'})
 
 
-def _below_the_button(lab: str, questions: int, namespace: Mapping[str, Any], say: Say) -> DOMWidget | None:
+def _below_the_button(lab: str, questions: int, namespace: dict[str, Any], say: Say) -> DOMWidget | None:
     asked, why_none = _questions(lab, questions, namespace)
     if asked:
         from course_utils.widgets.questions import Questions
@@ -74,7 +74,7 @@ def _below_the_button(lab: str, questions: int, namespace: Mapping[str, Any], sa
     return None
 
 
-def _questions(lab: str, questions: int, namespace: Mapping[str, Any]) -> tuple[list[Question], str]:
+def _questions(lab: str, questions: int, namespace: dict[str, Any]) -> tuple[list[Question], str]:
     """Questions about a notebook's code, or a sentence that says why there are none."""
     from course_utils.own_code.questions import chosen
 
@@ -93,7 +93,7 @@ def _questions(lab: str, questions: int, namespace: Mapping[str, Any]) -> tuple[
 
 def questions_about(
     lab: str,
-    namespace: Mapping[str, Any],
+    namespace: dict[str, Any],
     texts: Sequence[str],
     chance: random.Random,
     among: Collection[str] | None = None,
@@ -126,11 +126,11 @@ def questions_about(
         yield from ask_about(exercise, f"{lab}.{exercise.name}", source, namespace, until, chance)
 
 
-def _passes(key: str, exercise: Exercise, namespace: Mapping[str, Any]) -> bool:
+def _passes(key: str, exercise: Exercise, namespace: dict[str, Any]) -> bool:
     if exercise.name not in namespace or exercise.goals:
         return False
     with contextlib.suppress(LookupError):
-        outcomes = try_exercise(exercise, key, namespace[exercise.name], PUBLIC_SEED, namespace)
+        outcomes = try_in_notebook(exercise, key, namespace[exercise.name], PUBLIC_SEED, namespace)
         return compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise)).correct
     return False
 
