@@ -76,6 +76,13 @@ def public_page(release: NotebookNode, executed: NotebookNode | None = None) -> 
     return page
 
 
+def without_widgets(release: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    """The page of a lab with still pictures in the place of widgets, for where no script brings them to life."""
+    still = copy.deepcopy(executed)
+    still.metadata.pop("widgets", None)
+    return public_page(release, still)
+
+
 def with_note(
     page: NotebookNode, number: str, results: bool, colab: str | None = None, lite: str | None = None
 ) -> NotebookNode:

@@ -10,6 +10,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import symtable
@@ -19,8 +20,10 @@ import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from html import escape
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -29,6 +32,7 @@ from packaging.utils import canonicalize_name
 
 from grader.author.secret_lines import leaks_of_all
 from grader.course import CourseError
+from grader.handout.lab_pages import without_widgets
 from grader.handout.needed import files_for_learners
 from grader.reference.lab import Lab
 
@@ -59,15 +63,25 @@ the brackets beside it are still empty after a minute, run it again.
   `.venv/bin/python -m course_utils progress progress.json` adds it to yours.
 - If a cell never ends, *Kernel*, *Interrupt* does not help here. Press *Kernel*, *Restart Kernel*, then run the cells again from the top. (The limit of time that checks
   have elsewhere needs a clock that WebAssembly lacks.)
-- There is no PyTorch, SciPy or scikit-learn here. Where the lab uses one of them, a sentence stands in the place of the cell."""
+- There is no PyTorch, SciPy or scikit-learn here. Where the lab uses one of them, a sentence stands in the place of the cell, with what the cell shows on a computer
+  that has them."""
+_WHY = "**Not in the browser:** this cell uses PyTorch, SciPy or scikit-learn, or what came of them. In the course on your own computer it runs. Go on with the next one."
+_AGAIN = "**Not in the browser** either."
 _INSTEAD = """\
-**Not in the browser:** this cell uses PyTorch, SciPy or scikit-learn, or what came of them. In the course on your own computer it runs. Go on with the next one.
+{why}
 
 <details><summary>The cell</summary>
 
 ```python
 {source}
 ```
+
+</details>{shown}"""
+_SHOWN = """
+
+<details><summary>What it shows, with the course's own solutions</summary>
+
+{html}
 
 </details>"""
 _NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "scipy", "sklearn", "course_utils.models")
@@ -92,13 +106,20 @@ def place_of(root: Path) -> Path | None:
     return found if (found / "jupyterlite_core").is_dir() else None
 
 
-def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | None = None) -> None:
+def write_lite(
+    labs: Sequence[Lab],
+    site: Path,
+    place: Path,
+    pyodide: Path | None = None,
+    results: Mapping[str, nbformat.NotebookNode | None] = MappingProxyType({}),
+) -> None:
     """Writes it into the site.
 
     Args:
         labs: the labs to bring, see :data:`LABS`.
         place: from :func:`place_of`.
         pyodide: an unpacked Pyodide distribution, which is copied into the site; without it, browsers ask Pyodide's network.
+        results: by name of the lab, the solved notebook after it has run: what it shows stands where a cell cannot run in the browser.
 
     Raises:
         CourseError: it cannot be built, what learners get would show part of a solution, or the folder has no Pyodide in it.
@@ -110,7 +131,7 @@ def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | Non
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch)
         root = labs[0].course.root
-        wheels = _bring(labs, source)
+        wheels = _bring(labs, source, results)
         if faults := leaks_of_all(
             [*labs], source
         ):  # before other people's code joins it, which has nothing of the course
@@ -129,13 +150,14 @@ def write_lite(labs: Sequence[Lab], site: Path, place: Path, pyodide: Path | Non
         _build(source, wheels, extensions, site, place)
 
 
-def _bring(labs: Sequence[Lab], source: Path) -> Path:
+def _bring(labs: Sequence[Lab], source: Path, results: Mapping[str, nbformat.NotebookNode | None]) -> Path:
     """Puts what learners get of the labs where JupyterLite's builder looks. Returns the folder of wheels, with one of what the labs need."""
     root, needed = labs[0].course.root, set()
     for lab in labs:
         clutter = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*")
         shutil.copytree(lab.release_folder, source / "files" / lab.name, ignore=clutter)
-        nbformat.write(for_the_browser(lab, lab.release()), source / "files" / lab.name / lab.notebook_name)
+        notebook = for_the_browser(lab, lab.release(), results.get(lab.name))
+        nbformat.write(notebook, source / "files" / lab.name / lab.notebook_name)
         needed |= {name for name in files_for_learners(lab) if "weights" not in name.parts}
     wheels = source / "wheels"
     wheels.mkdir()
@@ -176,9 +198,17 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
         raise CourseError(f"JupyterLite could not be built:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def for_the_browser(lab: Lab, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A lab's notebook with two cells in front, which its browser's Python needs, and without what that lacks."""
-    notebook.cells = [*without_torch(notebook.cells)]
+def for_the_browser(
+    lab: Lab, notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode | None = None
+) -> nbformat.NotebookNode:
+    """A lab's notebook with two cells in front, which its browser's Python needs, and without what that lacks.
+
+    Args:
+        executed: the solved notebook after it has run.
+    """
+    page = without_widgets(lab.release(), executed) if executed is not None else notebook
+    shown = {cell.id: "".join(map(_as_html, cell.get("outputs", []))) for cell in page.cells}
+    notebook.cells = [*without_torch(notebook.cells, shown)]
     notebook.cells[1:1] = [
         new_markdown_cell(NOTE.format(lab=lab.name), id="in-the-browser"),
         new_code_cell(_INSTALL, id="install"),
@@ -191,13 +221,26 @@ def for_the_browser(lab: Lab, notebook: nbformat.NotebookNode) -> nbformat.Noteb
     return notebook
 
 
-def without_torch(cells: Iterable[nbformat.NotebookNode]) -> Iterator[nbformat.NotebookNode]:
+def _as_html(output: nbformat.NotebookNode) -> str:
+    """An output as a text cell may hold it: with no blank line, which would end its HTML."""
+    data = output.get("data", {"text/plain": output.get("text", "")})
+    html = data.get("text/html") or f"<pre>{escape(data.get('text/plain', ''))}</pre>"
+    return re.sub(r"\n\s*\n", "\n", html) + "\n"
+
+
+def without_torch(
+    cells: Iterable[nbformat.NotebookNode], shown: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[nbformat.NotebookNode]:
     """The cells that run without PyTorch, SciPy and scikit-learn, and for each other one a sentence, tagged ``needs-torch``, that has its code folded.
 
     A cell needs one of them if it imports it, uses a name that only such cells define, or checks such an exercise. Imports that need none are kept, for
     the cells that follow.
+
+    Args:
+        shown: a cell's id -> HTML of what it puts out elsewhere; folded, too, because a question may come before it.
     """
     lost: set[str] = set()
+    again = False
     for cell in cells:
         try:
             body = ast.parse(cell.source).body if cell.cell_type == "code" else []
@@ -214,11 +257,14 @@ def without_torch(cells: Iterable[nbformat.NotebookNode]) -> Iterator[nbformat.N
             if missing:
                 cell.source = "\n".join(map(ast.unparse, others))
             if cell.source:
+                again = False
                 yield cell
             continue
         imports = [each for each in others if isinstance(each, ast.Import | ast.ImportFrom)]
         lost = (lost | bound) - _names(imports)[0]
-        text = _INSTEAD.format(source=cell.source)
+        html = shown.get(cell.id, "")
+        why, again = _AGAIN if again else _WHY, True
+        text = _INSTEAD.format(why=why, source=cell.source, shown=_SHOWN.format(html=html) if html else "")
         yield new_markdown_cell(text, id=f"{cell.id[:54]}-not-here", metadata={"tags": ["needs-torch"]})
         if imports:
             yield new_code_cell("\n".join(map(ast.unparse, imports)), id=cell.id)

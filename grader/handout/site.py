@@ -85,7 +85,7 @@ def build_site(
             )
         if place and in_browser:
             say("JupyterLite is made ...")
-            lite.write_lite(in_browser, built, place, pyodide)
+            lite.write_lite(in_browser, built, place, pyodide, results)
         else:
             say(
                 "No lab can be tried in the browser: `scripts/setup_extra.sh lite` installs what makes JupyterLite."

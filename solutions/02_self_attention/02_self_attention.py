@@ -669,9 +669,6 @@ def telephone_books(
 # from the pairs. The words that ask and the words that answer may differ. That is cross-attention (section 7).
 
 # %% tags=["skip-grading"]
-import torch
-
-torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 books, answers = telephone_books(1, np.random.default_rng(3))
 print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax()))
                     for row in books[0, :PAIRS]])
@@ -689,6 +686,11 @@ def look_up(
 
 # %% [markdown]
 # Training takes 120 steps, with 64 new books in each.
+
+# %% tags=["skip-grading"]
+import torch
+
+torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 
 # %% tags=["skip-grading"]
 predict("self_attention.telephone")

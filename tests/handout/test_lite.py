@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import http.server
 import json
@@ -20,7 +21,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from classroom import START
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Locator, Page, TimeoutError, sync_playwright
 from project import ROOT
 from test_browser import CHROMIUM, FLAGS, keep_picture, scroll_to
@@ -90,6 +91,27 @@ def test_what_uses_pytorch_or_what_came_of_it_is_a_sentence_and_the_rest_stays()
     told = [each for each in found if each.cell_type == "markdown"]
     assert len(told) == 4 and all(each.metadata.tags == ["needs-torch"] for each in told)
     assert "**Not in the browser:**" in told[0].source and "def f(x: torch.Tensor)" in told[0].source
+    assert told[-1].source.startswith("**Not in the browser** either.")  # two in a row
+
+
+def test_what_a_cell_shows_elsewhere_stands_folded_in_its_place_as_a_text_cell_may_hold_it(labs, monkeypatch):
+    cells = [
+        new_code_cell("import torch\n\nprint(torch.ones(1))", id="one"),
+        new_code_cell("torch.ones(2)", id="two"),
+    ]
+    ran = copy.deepcopy(cells)
+    ran[0].outputs = [
+        new_output("stream", name="stdout", text="1 < 2\n\nend"),
+        new_output("display_data", data={"text/html": "<b>a\n\n\nb</b>", "text/plain": "a b"}),
+        new_output("stream", name="stderr", text="a warning"),
+    ]
+    lab = labs[START]
+    monkeypatch.setattr(type(lab), "release", lambda lab: new_notebook(cells=copy.deepcopy(cells)))
+    notebook = lite.for_the_browser(lab, lab.release(), new_notebook(cells=ran))
+    first, second = (each.source for each in notebook.cells if each.metadata.get("tags") == ["needs-torch"])
+    shown = first.partition("What it shows, with the course's own solutions</summary>\n\n")[2]
+    assert shown == "<pre>1 &lt; 2\nend</pre>\n<b>a\nb</b>\n\n\n</details>"
+    assert "What it shows" not in second
 
 
 WITHOUT = """
