@@ -180,7 +180,7 @@ def card(stop: LabProgress, arrow: bool, here: bool) -> str:
     done = stop.share == 1
     edge, wide = ("#1b7f5c", 2) if done else ("#c2410c", 2.5) if here else ("#b9c4cf", 1.2)
     x, y, middle = (_GAP if arrow else 0) + 2, 2, _HEIGHT / 2 + 2
-    width, height, bar = x + _WIDTH + 2, _HEIGHT + 4, _WIDTH - 74
+    width, height, bar = x + _WIDTH + 2, _HEIGHT + 4, _WIDTH - 82
     count = "solved" if done else "core done" if stop.core_done else f"{stop.solved} of {len(stop.exercises)}"
     title = "".join(
         f'<text x="{x + 11}" y="{y + 41 + 15 * line}" font-size="12.5" fill="#22303d">{escape(text)}</text>'

@@ -21,6 +21,7 @@ from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.rounding import same_outcome
 from course_utils.checking.symptoms.exceptions import complaint_of, may_be_one_mistake
 from course_utils.checking.symptoms.find import MOST, symptoms_of
+from course_utils.checking.symptoms.pairs import close
 from course_utils.checking.symptoms.symptom import Symptom
 from course_utils.checking.wording import in_one_form
 
@@ -68,21 +69,21 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
 
 def _lesson(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> list[Symptom]:
     """The kind of the small mistake that would give this output in every case, if there is one."""
-    if not expected.lessons or _is_one_number(outcomes, expected):
+    if not expected.lessons or _is_one_number(exercise, outcomes, expected):
         return []
     drawn = sketch(outcomes)
     found = (each for each in expected.lessons if same_everywhere(exercise, drawn, each.outcomes))
     return [Symptom(f"like {each.kind}", each.sentence) for each in itertools.islice(found, 1)]
 
 
-def _is_one_number(outcomes: Sequence[Outcome], expected: Expected) -> bool:
+def _is_one_number(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> bool:
     """Whether all that is wrong is one and the same number again and again, or a yes or no: many mistakes give that, whatever their kind."""
     wrong = [
         array.ravel()
         for outcome, right in zip(outcomes, expected.reference, strict=True)
         for run, wanted in zip(outcome.runs, right.runs, strict=False)
         for name, array in run.items()
-        if not np.array_equal(array, wanted.get(name))
+        if np.shape(wanted.get(name)) != array.shape or not close(exercise, array, wanted[name]).all()
     ]
     if wrong and all(array.dtype.kind == "b" and array.size == 1 for array in wrong):
         return True

@@ -218,6 +218,30 @@ def test_what_failing_cases_share_is_said():
     assert said[-1].sentence == "Right in every case but one."
 
 
+def test_a_weight_that_is_not_there_is_no_reason_as_learners_do_not_see_its_name():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"weights": {"norm.weight": np.ones(2)}}, {"weights": {}}] * 2
+    assert not any("norm" in each.sentence for each in judged([right, wrong] * 2, [right] * 4, inputs=inputs))
+
+
+def test_what_is_the_same_in_each_place_is_not_said_to_be_shifted():
+    row = RNG.normal(size=(1, 4))
+    rows = np.repeat(row, 3, axis=0)
+    nearly = rows + 1e-7 * RNG.normal(size=rows.shape)  # as rounding leaves it
+    assert "shifted" not in names_of([np.concatenate([row + 1, rows[1:]])], [nearly])
+
+
+def test_of_whole_numbers_0_may_be_what_a_check_has_filled_up_and_minus_1_none():
+    wanted = RNG.integers(3, 50, size=(3, 7))
+    got = wanted * (np.arange(7) < [[3], [5], [6]])
+    said = judged([got] * 3, [wanted] * 3)
+    assert "`y` is 0, or ends too early, wherever it is wrong." in [each.sentence for each in said]
+    (said, *_) = judged([np.zeros_like(wanted)], [wanted])
+    assert said.sentence == "`y` is 0 everywhere, or empty."
+    one_short = np.array([3, 1, 4, -1, -1])
+    assert "function left out" not in names_of([one_short] * 3, [np.maximum(one_short, 0)] * 3)
+
+
 def test_what_two_cases_to_compare_differ_in_is_stated():
     right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
     for inputs, words in (
@@ -545,6 +569,9 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
             "left changed",
         ),
         ("WrongForm: it is a list; expected a torch.nn.Module.", "", "another form"),
+        ("WrongForm: there is a parameter too many: `dense.weight`. Only `encoder` has some.", "", "weights"),
+        ("WrongForm: `classifier.weight` has shape (5, 384); expected (5, 8).", "", "weights"),
+        ("`table` cannot be trained: its `requires_grad` is False.", "", "no gradient"),
     ],
 )
 def test_what_an_exception_is_about(message, where, name):

@@ -109,6 +109,18 @@ def test_an_output_that_is_the_same_number_everywhere_or_a_yes_or_no_has_no_less
     assert "like sign" not in told(True, False)
 
 
+def test_what_rounding_leaves_beside_a_yes_or_no_is_no_difference():
+    exercise = Exercise("answer", ("y", "begins well"), (Case("a", dict),))
+
+    def outcome(y: float, well: bool) -> tuple[Outcome, ...]:
+        return (Outcome(({"y": np.array([y, 2.0]), "begins well": np.array(well)},)),)
+
+    wrong = outcome(1 + 1e-9, False)
+    lesson = Lesson("part", "A part is missing.", sketch(wrong))
+    expected = Expected(([{}],), outcome(1, True), lessons=(lesson,))
+    assert "like part" not in [each.name for each in diagnose(exercise, wrong, expected).symptoms]
+
+
 def test_lessons_are_for_notebooks_only(labs):
     assert labs["00_start_here"].expected(1)[KEY].lessons == ()
 

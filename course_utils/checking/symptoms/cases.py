@@ -136,7 +136,9 @@ _LARGE = 100
 
 
 def _features(name: str, value: Any) -> Iterator[str]:
-    """What may be said about an input, in words."""
+    """What may be said about an input, in words; nothing about a weight, whose name learners do not see."""
+    if "." in name:
+        return
     if value is None:
         yield f"`{name}` is not given"
         return

@@ -176,6 +176,8 @@ def function_of_it(pair: Pair) -> Iterator[Found]:
     for name, function in (*_FUNCTIONS, *(_FUNCTIONS_OF_A_ROW if rows else ())):
         if _equals(got, function(wanted)) and not _equals(wanted, function(wanted)):
             yield "function of it", f"{{it}} is {name} of what is expected."
+    if pair.got.dtype.kind in "iu":  # ids, say: -1 may stand for none
+        return
     for name, function in (*_LEFT_OUT, *(_LEFT_OUT_OF_A_ROW if rows else ())):
         if _equals(function(got), wanted) and not _equals(got, function(got)):
             yield "function left out", f"{name} of {{it}} would be right."

@@ -21,7 +21,7 @@ def shifted(pair: Pair) -> Iterator[Found]:
         all_but_first = np.delete(got, 0, axis), np.delete(wanted, 0, axis)
         all_but_last = np.delete(got, -1, axis), np.delete(wanted, -1, axis)
         along = f" along {axis_in_words(axis, got.ndim)}" if got.ndim > 1 else ""
-        if (wanted == np.take(wanted, [0], axis)).all():
+        if pair.same(all_but_first[1], all_but_last[1]):  # then to shift it changes nothing
             continue
         if pair.same(all_but_first[0], all_but_last[1]):
             yield "shifted", f"{{it}} is shifted by one place{along}: everything comes one place too late."
@@ -179,9 +179,10 @@ def zeros_expected(pair: Pair) -> Iterator[Found]:
 
 
 def zeros_instead(pair: Pair) -> Iterator[Found]:
-    """It is 0 wherever it is wrong."""
+    """It is 0 wherever it is wrong. Where ids end too early, a check fills them up with 0."""
     if _some_numbers_wrong(pair) and pair.got.dtype.kind != "b" and (pair.got[pair.wrong] == 0).all():
-        yield "zeros instead", "{it} is 0 wherever it is wrong."
+        or_ends = ", or ends too early," if pair.got.dtype.kind in "iu" else ""
+        yield "zeros instead", f"{{it}} is 0{or_ends} wherever it is wrong."
 
 
 def negative_expected(pair: Pair) -> Iterator[Found]:

@@ -46,7 +46,10 @@ def one_value(pair: Pair) -> Iterator[Found]:
     if got.dtype.kind == "b":
         yield f"all {got.flat[0]}", f"{{it}} is {bool(got.flat[0])} everywhere."
     elif got.flat[0] == 0:
-        yield "all zeros", "{it} is 0 everywhere."
+        or_empty = (
+            ", or empty" if got.dtype.kind in "iu" else ""
+        )  # a check fills up with 0 what ends too early
+        yield "all zeros", f"{{it}} is 0 everywhere{or_empty}."
     yield "constant", "{it} holds one and the same value everywhere."
 
 
