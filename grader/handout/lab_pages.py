@@ -31,7 +31,10 @@ _WITHOUT_RESULTS = (
     "`YOUR CODE HERE` are yours to write. [The start page](../index.md) says how to get the lab itself."
 )
 _IN_COLAB = " Or [open it in Colab]({link}), where you need nothing but a browser."
-_IN_LITE = ' Or <a href="{link}">try it here</a>: Python runs in your browser, and nothing is installed.'
+_IN_LITE = (
+    ' Or <a href="{link}">try it here</a>: Python runs in your browser, and nothing is installed.{fetched}'
+)
+_FETCHED = " Your browser fetches Python from {host} then."
 _STILL = "In the notebook this answers you. Here you see how it begins."
 
 
@@ -84,18 +87,24 @@ def without_widgets(release: NotebookNode, executed: NotebookNode) -> NotebookNo
 
 
 def with_note(
-    page: NotebookNode, number: str, results: bool, colab: str | None = None, lite: str | None = None
+    page: NotebookNode,
+    number: str,
+    results: bool,
+    colab: str | None = None,
+    lite: str | None = None,
+    host: str = "",
 ) -> NotebookNode:
     """The page with a sentence below its heading that says what the reader sees.
 
     Args:
         colab: where the lab opens in Colab, if it does.
         lite: where it opens in the site's own JupyterLite, if it does.
+        host: from where that gets its Python, if not from the site.
     """
     heading, _, rest = page.cells[0].source.partition("\n")
     text = (_WITH_RESULTS if results else _WITHOUT_RESULTS).format(number=number)
     text += _IN_COLAB.format(link=colab) if colab else ""
-    text += _IN_LITE.format(link=lite) if lite else ""
+    text += _IN_LITE.format(link=lite, fetched=_FETCHED.format(host=host) if host else "") if lite else ""
     first = new_markdown_cell(f"{heading}\n\n:::{{note}}\n{text}\n:::\n{rest}", id=page.cells[0].id)
     page.cells = [first, *page.cells[1:]]
     return page

@@ -39,6 +39,8 @@ from grader.reference.lab import Lab
 LABS = ("00_start_here", "01_why_attention", "02_self_attention", "04_positional_encoding")
 FOLDER = "lite"
 """Where it lies in the site."""
+HOST = "cdn.jsdelivr.net"
+"""Pyodide's network, where JupyterLite's kernel looks unless it is told another place."""
 
 _APP = "lab"
 _EXTENSIONS = ("anywidget", "@jupyter-widgets/jupyterlab-manager")

@@ -75,7 +75,7 @@ def build_site(
         source, built = Path(scratch, "source"), Path(scratch, "html")
         place = lite.place_of(course.root)
         in_browser = [lab for lab in labs if lab.name in lite.LABS] if place else []
-        write_source(course, labs, results, source, colab, in_browser)
+        write_source(course, labs, results, source, colab, in_browser, "" if pyodide else lite.HOST)
         say("Sphinx makes the pages ...")
         run_sphinx(source, built, Path(scratch, "doctrees"))
         live.write_pages([lab.info for lab in labs], built)
@@ -175,8 +175,14 @@ def write_source(
     source: Path,
     colab: str | None = None,
     in_browser: Collection[Lab] = (),
+    host: str = "",
 ) -> None:
-    """Writes all pages as Sphinx reads them: notebooks and Markdown."""
+    """Writes all pages as Sphinx reads them: notebooks and Markdown.
+
+    Args:
+        in_browser: the labs that open in JupyterLite.
+        host: from where these get their Python, if not from the site.
+    """
     shutil.copytree(course.root / "docs", source / "docs")
     for guide in (source / "docs").glob("*.md"):  # the labs' pages lie beside docs/, not in notebooks/
         guide.write_text(guide.read_text("utf-8").replace("](../notebooks/", "](../"), "utf-8")
@@ -189,7 +195,7 @@ def write_source(
         (source / lab.name).mkdir()
         link = address(colab, lab) if colab else None
         lite_link = f"../{lite.address(lab)}" if lab in in_browser else None
-        page = with_note(page, lab.info.number, result is not None, link, lite_link)
+        page = with_note(page, lab.info.number, result is not None, link, lite_link, host)
         nbformat.write(page, source / lab.name / lab.notebook_name)
     guides = sorted(path.stem for path in (course.root / "docs").glob("*.md"))
     guides = [

@@ -166,6 +166,9 @@ def test_the_labs_for_the_browser_exist_and_their_pages_lead_there(labs):
             f'<a href="../lite/lab/index.html?path={name}/{lab.notebook_name}">try it here</a>'
             in page.cells[0].source
         )
+        assert lite.HOST not in page.cells[0].source
+        asks = with_note(lab.release(), lab.info.number, False, None, f"../{lite.address(lab)}", lite.HOST)
+        assert "Your browser fetches Python from cdn.jsdelivr.net then." in asks.cells[0].source
 
 
 def test_a_folder_without_pyodide_is_refused(labs, tmp_path):
