@@ -570,7 +570,7 @@ check("text_to_text.mixture")
 # %% [markdown]
 # ## 6. One model, seven tasks
 #
-# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. Train it for a moment, with
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. The code is the course's, since the weights that come with it belong to this form. Train it for a moment, with
 # *your* mixture and *your* batches:
 
 # %% tags=["skip-grading"]
@@ -610,7 +610,7 @@ print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
 print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
 
 # %% [markdown]
-# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 9,000 steps of 48 examples, half an hour on one core of a busy machine. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Type what you like; change the prefix; leave it out:
+# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 9,000 steps of 48 examples, half an hour on one core of a busy machine. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Whether your formula would have found better ones was not tried. Type what you like; change the prefix; leave it out:
 
 # %% tags=["skip-grading"]
 for text in (
@@ -717,32 +717,57 @@ for name in ("acceptability", "similarity", "entities"):
 #
 # ### Find the missing control
 #
-# The model does what the prefix says: that is the story so far. But has anything above *shown* it? Think about it before you run the next cells. What would you change in a test to find out?
+# The model does what the prefix says: that is the story so far, and with the right prefixes nearly everything is right. But has anything above
+# *shown* that the prefix does it? Choose one of four experiments and see its result. The collapsed cell has all four.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def right_of(prefixes: dict[str, str], first: int = 0, changed=str) -> list[str]:
+    """Of a hundred texts of each task: how many are right with these prefixes."""
+    found = []
+    for name, data in tasks.items():
+        some = data.test[first : first + 100]
+        said = writer.write([prefixes[name] + changed(one.source.removeprefix(PREFIXES[name]))
+                             for one in some])
+        found.append(sum(answer(name, text) == answer(name, one.target)
+                         for text, one in zip(said, some, strict=True)))
+    return [f"{count}%" for count in found]
+
+
+def shuffled_words(text: str) -> str:
+    return " ".join(random.Random(0).sample(text.split(), len(text.split())))
+
+
+def other_texts():
+    return [["right prefix, a hundred other texts", *right_of(PREFIXES, first=100)]]
+
+
+def other_prefixes():
+    another = {name: PREFIXES["verb" if name == "language" else "language"]
+               for name in tasks}
+    return [["no prefix", *right_of(dict.fromkeys(tasks, ""))],
+            ["another task's prefix", *right_of(another)]]
+
+
+def other_order():
+    return [["right prefix, words shuffled", *right_of(PREFIXES, changed=shuffled_words)]]
+
+
+def specialists():  # the first seed in the table above, of 300
+    right = dict(zip(tasks, (299, 281, 145, 300, 105, 275, 254), strict=True))
+    return [["a specialist for each task", *(f"{count / 3:.0f}%" for count in right.values())]]
 
 # %% tags=["skip-grading"]
-predict("text_to_text.prefix")
+from course_utils.widgets.controls import find_the_control
 
-# %% tags=["skip-grading"]
-without, wrong, rows = {}, {}, []
-for name, data in tasks.items():
-    some = data.test[:100]
-    bare = [one.source.removeprefix(PREFIXES[name]) for one in some]
-    said = writer.write(bare)
-    without[name] = sum(answer(name, text) == answer(name, one.target)
-                        for text, one in zip(said, some, strict=True))
-    wrong_prefix = "language: " if name != "language" else "verb: "
-    said = writer.write([wrong_prefix + text for text in bare])
-    wrong[name] = sum(answer(name, text) == answer(name, one.target)
-                      for text, one in zip(said, some, strict=True))
-    rows.append([name, f"{scores[name] / len(data.test):.0%}", f"{without[name]}%",
-                 f"{wrong[name]}%"])
-show_table(["task", "right prefix", "no prefix", "another task's prefix"], rows)
+find_the_control(
+    "text_to_text.prefix", ["right, of a hundred", *tasks],
+    [["right prefix", *right_of(PREFIXES)]],
+    [other_texts, other_prefixes, other_order, specialists])
 sentence = "Jane visite l'Afrique en septembre"
 print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
-measured("text_to_text.prefix", shown=max(wrong, key=wrong.get) == "headline")
 
 # %% [markdown]
-# So the prefix does matter: with the wrong one, translation falls from 99 % to 4, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. Nor is it always the headlines. Another model, trained with other shares and similarities without their reason, had 46 of 100 headlines under a wrong prefix, and 88 of *acceptable*. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
+# So the prefix does matter: with the wrong one, translation falls from 98 % to 4, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. Nor is it always the headlines. Another model, trained with other shares and similarities without their reason, had 46 of 100 headlines under a wrong prefix, and 88 of *acceptable*. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
 #
 # ## 7. Numbers and gaps (optional)
 #
@@ -907,7 +932,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # | GPT (Radford et al. 2018; lab 08) | decoder | what it has written so far | the whole sentence, from left to right |
 # | T5 (Raffel et al. 2020) | encoder and decoder | Jane `<0>` in September, in both directions | `<0>` *visits Africa* `<1>`, from left to right |
 #
-# T5's spans may be of any length, since a sentinel does not tell how long its gap is; a masked place is one token. Section 11 of lab 08 has the years in between.
+# T5's spans may be of any length, since a sentinel does not tell how long its gap is; a masked place is one token. Which of the three ways of pretraining is best was not compared here. Section 11 of lab 08 has the years in between.
 #
 # What does the shape do on the same data? Each learned three tasks, one at a time, 700 steps with each of three seeds. Each has about a million weights and four layers; the encoder-decoder has two and two. *acceptable* is to be answered with *yes* or *no* here, without a reason, so that an encoder can choose the answer. Right of 300:
 #
@@ -1364,7 +1389,7 @@ print(f"wanted   {searched[0].summary}")
 #
 # ### Tune it
 #
-# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. The training went through the pairs twice, in 5 to 12 minutes a model, before you came; here you read what each model wrote about the same hundred texts.
+# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training went through the pairs twice, in 5 to 12 minutes a model, before you came; here you read what each model wrote about the same hundred texts.
 #
 # A higher score can come from reading the text. It can also come from the name alone. So there are three models, trained in the same way, and two of them are controls:
 #
