@@ -35,7 +35,7 @@ COMMANDS = {
             "decisions",
             "Excuse, zero, penalise, drop a lab, or give more time; of one, of many, or as in Canvas.",
         ),
-        "late": ("decisions", "Decide how late work counts that is only marked as late."),
+        "late": ("decisions", "Decide how late work is whose hand-in time is not known."),
         "term": ("term", "Write a page about all labs and each student's way."),
         "grades": ("term", "Write final grades, by the rules of the term, and how each comes about."),
         "log": ("term", "Show who changed which points, deadlines and comments."),

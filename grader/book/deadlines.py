@@ -49,11 +49,17 @@ class Deadlines(Results):
             _extend(db, lab.name, student, extension)
             note_taken(db, Status(student, lab.name, Kind.EXTENSION))
 
+    def all_extensions(self) -> dict[tuple[str, str], timedelta]:
+        """(Student, name of a lab) -> how much more time this student was given for that lab."""
+        with self.engine.connect() as connection:
+            return {
+                (row.student, row.assignment): timedelta(seconds=row.seconds)
+                for row in connection.execute(select(EXTENSIONS))
+            }
+
     def extensions(self, lab: Lab) -> dict[str, timedelta]:
         """Student -> how much more time this student was given for a lab."""
-        query = select(EXTENSIONS.c.student, EXTENSIONS.c.seconds).where(EXTENSIONS.c.assignment == lab.name)
-        with self.engine.connect() as connection:
-            return {row.student: timedelta(seconds=row.seconds) for row in connection.execute(query)}
+        return {student: more for (student, name), more in self.all_extensions().items() if name == lab.name}
 
     def times(self, lab: Lab) -> dict[str, timedelta]:
         """Student -> how much more time this student has for a lab, by an extension or an accommodation, before late days."""

@@ -35,7 +35,7 @@ def queue(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Share the submissions among these readers, e.g. ana,ben. A reader you leave out loses what is not begun.",
+            help="Share the submissions among these readers, e.g. ana,ben. Readers you leave out lose the submissions they have not started.",
         ),
     ] = None,
     by_section: Annotated[

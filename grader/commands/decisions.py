@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -90,12 +91,18 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
     with Gradebook.open(course) as gradebook:
         found = gradebook.statuses(among=among)
         spent = gradebook.late_days()
+        extended = gradebook.all_extensions()
         entered = {(each.student, each.lab) for each in found if each.kind == "late days"}
     rows = [(each.student, each.lab or "all labs", str(each), each.reason) for each in found]
     rows += [
         (student, lab, f"late days {days}", "spent automatically")
         for (student, lab), days in sorted(spent.items())
         if (student, lab) not in entered and (among is None or student in among)
+    ]
+    rows += [
+        (student, lab, f"extension {more / timedelta(days=1):g}", "")  # its reason is in the log
+        for (student, lab), more in extended.items()
+        if among is None or student in among
     ]
     header = ("Student", "Lab", "Status", "Why")
     show_table(f"{len(rows)} status{'' if len(rows) == 1 else 'es'}", header, sorted(rows), limit=200)

@@ -145,7 +145,7 @@ def carry_out(course: Course, merge: Merge, keep: str | None = None) -> None:
                     gradebook.enter_lateness(Lab.load(course, name))  # extensions have moved along
     except OSError as error:
         raise GraderError(
-            f"The merge was interrupted: {error.filename or course.grading}: {error.strerror}. Nothing is lost. Mend this, then "
+            f"The merge was interrupted: {error.filename or course.grading}: {error.strerror}. Nothing is lost. Fix this, then "
             f"run the same command again to finish it."
         ) from None
 

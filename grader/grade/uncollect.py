@@ -36,7 +36,7 @@ def uncollect(lab: Lab, students: Sequence[str], why: str) -> list[Path]:
         except OSError as error:
             left = ", ".join(student for student in students if _folders(lab, student))
             raise GraderError(
-                f"It was interrupted: {error.filename or lab.course.grading}: {error.strerror}. Nothing is lost. Mend this, then run the command again "
+                f"It was interrupted: {error.filename or lab.course.grading}: {error.strerror}. Nothing is lost. Fix this, then run the command again "
                 f"for {left}."
             ) from None
 

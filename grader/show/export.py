@@ -261,7 +261,7 @@ def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
     return [
-        f"Of {without} of {len(rows)} students, Canvas's number is not known: Canvas looks for them by login ID, then by name. "
+        f"{without} of {len(rows)} students have no Canvas number here: Canvas looks for them by login ID, then by name. "
         "To have their numbers, import Canvas's gradebook export with `grader roster import FILE`."
     ] * bool(without)
 

@@ -219,7 +219,7 @@ def summary(term: Term) -> list[str]:
     """How many have which grade, and whose may still change."""
     known = [found for found in term.finals.values() if found.percentage is not None]
     lines = [f"{len(known)} of {len(term.finals)} students have a percentage."]
-    if term.rules.grades:
+    if term.rules.grades and known:
         counts = Counter(found.grade or "below the last grade" for found in known)
         names = [*(name for name, _ in term.rules.grades), "below the last grade"]
         lines.append(", ".join(f"{name}: {counts[name]}" for name in names if counts[name]) + ".")

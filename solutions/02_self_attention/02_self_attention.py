@@ -1350,7 +1350,7 @@ show_table(["next note right", "two notes", "one note", "plain average",
 
 # %% [markdown]
 # The plain average always guesses the most frequent note so far. Attention looks for earlier places with the same last notes, and guesses
-# what mostly came next there. In two of the tunes, two notes say clearly more than one; in *Frère Jacques* the difference is one note of 30.
+# what mostly came next there. In two of the tunes, two notes predict the next one clearly better than one does; in *Frère Jacques* the difference is one note of 30.
 # In *Twinkle* most notes come twice. There one note does worse than simply repeating the last note. In a shuffled tune, attention is about as
 # good as the plain average.
 # Trained language models have heads that do the same with words:

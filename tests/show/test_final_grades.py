@@ -200,6 +200,7 @@ def test_the_log_has_who_what_and_why(course, monkeypatch):
         ("dan", "extension", "", "2 d", "moved house"),
     ]
     assert "because: moved house" in say(course, monkeypatch, "log", "00")
+    assert "extension 2" in say(course, monkeypatch, "status")
 
 
 def test_the_log_of_a_gradebook_from_before_reasons_goes_on(course):

@@ -28,7 +28,7 @@ class Submit(ExchangeSubmit):
         if not os.stat(self.inbound_path).st_mode & 0o2000:
             self.fail(
                 f"Nobody could grade what you submit: {self.inbound_path} does not give it the graders' group. "
-                "Tell your instructor: deploy/jupyterhub/setup.sh mends it."
+                "Tell your instructor: deploy/jupyterhub/setup.sh fixes it."
             )
 
     def copy_files(self) -> None:
