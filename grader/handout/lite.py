@@ -40,7 +40,7 @@ LABS = ("00_start_here", "01_why_attention", "02_self_attention", "04_positional
 FOLDER = "lite"
 """Where it lies in the site."""
 HOST = "cdn.jsdelivr.net"
-"""Pyodide's network, where JupyterLite's kernel looks unless it is told another place."""
+"""Pyodide's network, where JupyterLite's kernel looks by default."""
 
 _APP = "lab"
 _EXTENSIONS = ("anywidget", "@jupyter-widgets/jupyterlab-manager")
