@@ -227,8 +227,12 @@ scaled_dot_product_attention = Exercise(
             ),
         ),
         Case(
-            "as many queries as keys, and a mask: of keys, (1, 5); of pairs, (5, 5)",
-            together(_attention((2,), 5, 5, 3, 4, mask=(1, 5)), _attention((), 5, 5, 3, 4, mask=(5, 5))),
+            "as many queries as keys, with a mask of keys, (1, 5), with one of pairs, (5, 5), and without a mask",
+            together(
+                _attention((2,), 5, 5, 3, 4, mask=(1, 5)),
+                _attention((), 5, 5, 3, 4, mask=(5, 5)),
+                _attention((), 5, 5, 3, 4),
+            ),
         ),
         Case(
             "a mask row that blocks every key; a mask that blocks everything; equal scores, and nothing blocked",
@@ -291,6 +295,13 @@ def _anywhere(rng: np.random.Generator) -> Inputs:
     return {"token_ids": ids}
 
 
+def _nothing_but_padding(rng: np.random.Generator) -> Inputs:
+    """One sentence of three has no words: a mask says what is there, and no place becomes a token so that a row is not empty."""
+    ids = _token_ids(3)(rng)["token_ids"]
+    ids[rng.integers(3)] = 0
+    return {"token_ids": ids}
+
+
 def _two_leading_axes(rng: np.random.Generator) -> Inputs:
     ids = _token_ids(6)(rng)["token_ids"]
     return {"token_ids": ids.reshape(2, 3, -1)}
@@ -305,11 +316,12 @@ padding_mask = Exercise(
             together(_token_ids(3), _token_ids(5, padded=False), _padded_in_front, _anywhere),
         ),
         Case(
-            "one sentence as a vector of ids, then as a batch of one; six sentences, (2, 3, seq_len)",
+            "one sentence as a vector of ids, then as a batch of one; six sentences, (2, 3, seq_len); one of nothing but padding beside two others",
             together(
                 _single_sentence,
                 lambda rng: {"token_ids": _single_sentence(rng)["token_ids"][None]},
                 _two_leading_axes,
+                _nothing_but_padding,
             ),
         ),
         Case("padded with another id: pad_id=25", _token_ids(4, pad_id=25)),
@@ -327,8 +339,8 @@ causal_mask = Exercise(
     cases=(
         Case("two short sequences, one after the other", together(_sequence(2, 19), _sequence(20, 49))),
         Case(
-            "a sequence of 1, which sees itself, then one of more than 256",
-            together(_sequence(1, 1), _sequence(257, 300)),
+            "a sequence of 1, which sees itself, then one of more than 512",
+            together(_sequence(1, 1), _sequence(520, 600)),
         ),
     ),
 )
@@ -354,10 +366,12 @@ combine_masks = Exercise(
     call=_call_combine,
     cases=(
         Case(
-            "two masks of shape (4, 5); then padding (2, 1, 5) with causal (5, 5): every sentence gets its own (5, 5)",
+            "two masks of shape (4, 5); padding (2, 1, 5) with causal (5, 5): every sentence gets its own (5, 5); a single row, (1, 6), with (3, 6), either of them first",
             together(
                 lambda rng: {"first": random_mask(rng, 4, 5), "second": random_mask(rng, 4, 5)},
                 lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
+                lambda rng: {"first": random_mask(rng, 1, 6), "second": random_mask(rng, 3, 6, allowed=0.8)},
+                lambda rng: {"first": random_mask(rng, 3, 6, allowed=0.8), "second": random_mask(rng, 1, 6)},
             ),
         ),
         Case(

@@ -116,9 +116,12 @@ def _table(shortest: int, longest: int, low: int, high: int):
     return inputs
 
 
-def _short_and_long(rng: np.random.Generator) -> list[Inputs]:
-    short = _table(3, 9, 22, 44)(rng)  # wider than even the longer one is long
-    return [short, {**short, "max_len": short["max_len"] + int(rng.integers(4, 12))}]
+def _short_long_and_wide(rng: np.random.Generator) -> list[Inputs]:
+    """A width that no other case has, except for a single position: whoever keeps a table for each width or length needs another one
+    here."""
+    short = _table(3, 9, 46, 68)(rng)  # wider than even the longer one is long
+    longer = {**short, "max_len": short["max_len"] + int(rng.integers(4, 12))}
+    return [short, longer, {**short, "d_model": short["d_model"] + _even(rng, 4, 12)}]
 
 
 def every_pair_is_on_the_unit_circle(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -143,8 +146,15 @@ positional_encoding = Exercise(
             "one position only, position 0; then two features, a single pair",
             together(_table(1, 1, 4, 400), _table(4, 90, 2, 2)),
         ),
-        Case("a long table; then a wide one", together(_table(130, 160, 10, 40), _table(3, 9, 200, 260))),
-        Case("a table, then a longer one", _short_and_long, a_position_does_not_know_the_length),
+        Case(
+            "a long table; then a wide one; then two features of more than 5,000 positions",
+            together(_table(130, 160, 10, 40), _table(3, 9, 200, 260), _table(5050, 5200, 2, 2)),
+        ),
+        Case(
+            "a table, then a longer one, then one as long as the first with more features",
+            _short_long_and_wide,
+            a_position_does_not_know_the_length,
+        ),
     ),
     properties=(every_pair_is_on_the_unit_circle,),
     bypasses=(  # there for later labs
@@ -222,8 +232,8 @@ def _with_id_0(rng: np.random.Generator) -> Inputs:
 
 
 def _long_sentence(rng: np.random.Generator) -> Inputs:
-    """Longer than 512 tokens, for which many a model has made its positions once and for all."""
-    return {"token_ids": rng.integers(0, 4, 600), "table": normal(rng, 4, 2, scale=0.5)}
+    """Longer than the 512 or 1,000 tokens for which many a model has made its positions once and for all."""
+    return {"token_ids": rng.integers(0, 4, 1200), "table": normal(rng, 4, 2, scale=0.5)}
 
 
 def _zero_table(rng: np.random.Generator) -> Inputs:
@@ -248,7 +258,7 @@ embed_tokens = Exercise(
         ),
         Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
         Case(
-            "two leading axes, (2, 3, 7); 600 tokens, which are more than the table has rows; a single token",
+            "two leading axes, (2, 3, 7); 1,200 tokens, which are more than the table has rows; a single token",
             together(
                 _tokens(2, 3, 7, vocab_size=15, d_model=4),
                 _long_sentence,
@@ -267,6 +277,17 @@ def _sentences(batch: int, seq_len: int, d_model: int, max_len: int):
         "x": normal(rng, batch, seq_len, d_model).astype(np.float32),
         "table": normal(rng, max_len, d_model).astype(np.float32),
     }
+
+
+def _after_another(earlier: int, *sizes: int):
+    """The second call of a module, after one with so many tokens."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = _sentences(*sizes)(rng)
+        batch, _, d_model, _ = sizes
+        return {**made, "x of an earlier call": normal(rng, batch, earlier, d_model).astype(np.float32)}
+
+    return inputs
 
 
 def _made(learner: Any, table: Any) -> tuple[nn.Module, nn.Parameter]:
@@ -302,10 +323,12 @@ def _made(learner: Any, table: Any) -> tuple[nn.Module, nn.Parameter]:
 
 
 def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
-    """Makes the module, fills its table, and calls it."""
+    """Makes the module, fills its table, and calls it; with an x of an earlier call, after a call with that."""
     import torch
 
     module, weights = _made(learner, inputs["table"])
+    if "x of an earlier call" in inputs:
+        run_module(module.eval(), {"x": torch.from_numpy(inputs["x of an earlier call"])})
     x = torch.from_numpy(inputs["x"])  # shares its memory: a change in place is seen
     outputs, refused = [], []
     for training, given in ((False, x.clone()), (True, x)):
@@ -364,8 +387,13 @@ learned_positional_embedding = Exercise(
     cases=(
         Case("3 sentences of 4 tokens, a table for 7 positions", _sentences(3, 4, 6, 7)),
         Case(
-            "2 sentences of 5 tokens, a table for just 5 positions; then a single token, a table for 6",
-            together(_sentences(2, 5, 8, 5), _sentences(1, 1, 3, 6)),
+            "2 sentences of 5 tokens, a table for just 5 positions; a single token, a table for 6; 5 tokens after a call with 3, and 3 after 5",
+            together(
+                _sentences(2, 5, 8, 5),
+                _sentences(1, 1, 3, 6),
+                _after_another(3, 2, 5, 4, 7),
+                _after_another(5, 2, 3, 4, 7),
+            ),
         ),
         Case(
             "a table for 5 positions: 4 tokens fit, but 7 are refused with a ValueError",
@@ -386,6 +414,8 @@ def _vectors(*shape: int, positions: str = ""):
             made["positions"] = rng.integers(5, 90, shape[-2])
         elif positions == "far apart":
             made["positions"] = np.append(rng.integers(-60, 0), rng.integers(600, 1500, shape[-2] - 1))
+        elif positions == "very far":
+            made["positions"] = rng.integers(4100, 8000, shape[-2])
         elif positions == "all 0":
             made["positions"] = np.zeros(shape[-2], dtype=int)
         return made
@@ -438,12 +468,13 @@ rotary_embedding = Exercise(
             together(_vectors(3, 7, 8), _vectors(2, 3, 5, 10), _vectors(2, 3, 3, 4)),
         ),
         Case(
-            "positions drawn at random: of one sentence, of a batch, of a single vector, (1, 1, 6); one below 0 and some above 600",
+            "positions drawn at random: of one sentence, of a batch, of a single vector, (1, 1, 6); one below 0 and some above 600; all above 4,000",
             together(
                 _vectors(4, 6, positions="drawn at random"),
                 _vectors(3, 5, 8, positions="drawn at random"),
                 _vectors(1, 1, 6, positions="drawn at random"),
                 _vectors(4, 6, positions="far apart"),
+                _vectors(3, 4, positions="very far"),  # two pairs: their angles are near enough in float32
             ),
         ),
         Case(

@@ -302,6 +302,13 @@ def _very_long(rng: np.random.Generator) -> Inputs:
     return {"x": x}
 
 
+def _unequally_long(rng: np.random.Generator) -> Inputs:
+    """For some words exp() overflows if a word's product with itself is subtracted first: longer words have far larger ones with it."""
+    x = np.round(16 * _words(6, 4)(rng)["x"]) / 16
+    x[:, 0] = rng.permutation([20, -20, 60, 60, -60, -60])
+    return {"x": x}
+
+
 def _said_twice(rng: np.random.Generator) -> list[Inputs]:
     x = _words(2, 4, 3)(rng)["x"]
     return [{"x": x}, {"x": np.concatenate([x, x], axis=1)}]
@@ -332,7 +339,10 @@ reweight = Exercise(
             "a batch of 2: x of shape (2, 6, 4); then two leading axes, (2, 3, 5, 4)",
             together(_words(2, 6, 4, constant=True), _words(2, 3, 5, 4, constant=True)),
         ),
-        Case("very long words: large dot products, positive, negative and near 0", _very_long),
+        Case(
+            "very long words: large dot products, positive, negative and near 0; then some words about three times as long as others",
+            together(_very_long, _unequally_long),
+        ),
         Case("the sentence said twice", _said_twice, saying_it_twice_changes_nothing),
     ),
     properties=(rows_are_shares, outputs_are_averages),
@@ -434,7 +444,7 @@ layer_cost = Exercise(
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),
         Case(
-            "kinds that there are not, such as 'pooling' or 'Recurrent', after one that there is",
+            "kinds that there are not, such as 'pooling', 'Recurrent' or an empty text, after one that there is",
             together(
                 _layer("recurrent", _even(20, 60)),
                 *(
@@ -451,6 +461,9 @@ layer_cost = Exercise(
                         "convolution",
                         "recurrence",
                         "dilated ",
+                        "dilate",
+                        "current",
+                        "",
                     )
                 ),
             ),

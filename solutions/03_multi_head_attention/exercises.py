@@ -194,10 +194,11 @@ split_heads = Exercise(
             lambda rng: {"x": normal(rng, 3, 2, 5, 28), "num_heads": 4},
         ),
         Case(
-            "a single head: x (2, 4, 3); then a batch of one word, (1, 1, 6), 2 heads",
+            "a single head: x (2, 4, 3); a batch of one word, (1, 1, 6), 2 heads; as many heads as features, (2, 5, 3), 3 heads",
             together(
                 lambda rng: {"x": normal(rng, 2, 4, 3), "num_heads": 1},
                 lambda rng: {"x": normal(rng, 1, 1, 6), "num_heads": 2},
+                lambda rng: {"x": normal(rng, 2, 5, 3), "num_heads": 3},
             ),
         ),
     ),
@@ -360,7 +361,11 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     module, parameters = _made(learner, inputs)
     module.eval()
     like = next(iter(parameters.values()))
-    forward = {name: _tensor(inputs[name], like) for name in ("query", "key", "value")}
+    made: dict[int, torch.Tensor] = {}
+    forward = {  # in self-attention one and the same tensor three times, as a caller gives it
+        name: made.setdefault(id(inputs[name]), _tensor(inputs[name], like))
+        for name in ("query", "key", "value")
+    }
     if "mask" in inputs:
         forward["mask"] = torch.from_numpy(inputs["mask"])
     if "mask of an earlier call" in inputs:
