@@ -30,6 +30,7 @@ from course_utils.widgets import Widget, plain
 from course_utils.widgets.head_columns import HeadColumns
 from course_utils.widgets.heads import HeadBrowser
 from course_utils.widgets.stepper import AttentionStepper
+from course_utils.widgets.word_moves import WORDS, WordMoves
 from grader.course import CourseError
 
 if TYPE_CHECKING:
@@ -313,6 +314,79 @@ def heads_of_encoder() -> Model:
     return _for_a_widget(_browsers()[0], sentences=[browser.data() for browser in _browsers()])
 
 
+@dataclass(frozen=True)
+class Moves:
+    """What the page says of a word besides the lab's sentences.
+
+    Attributes:
+        sentences: more of them, because a page cannot read a new one.
+        look: what to look at, in words.
+    """
+
+    sentences: tuple[str, ...]
+    look: str
+
+
+MOVES = {
+    "station": Moves(
+        (
+            "The train to the radio station was late.",
+            "The news came from the station.",
+            "The station is closed on Sundays.",
+        ),
+        "Look at the sentence that has both a train and a radio in it: where does the word go? The last two do not say "
+        "which station is meant, and their two cosines are nearly equal.",
+    ),
+    "date": Moves(
+        (
+            "They set a date for the wedding.",
+            "We have a date on Friday.",
+            "The date is at eight.",
+        ),
+        "Look at the last sentence. No fruit is at eight, but the encoder puts the word closest to the fruit.",
+    ),
+    "see": Moves(
+        (
+            "Let me see.",
+            "I will see you on Monday.",
+            "I see the doctor in the garden.",
+        ),
+        "Look at the last two sentences. Who says that they will see you on Monday will visit you, and you can see a doctor in the "
+        "garden without a visit. The encoder has it the other way round.",
+    ),
+    "it": Moves(
+        (
+            "The animal did not cross the street because it was icy.",
+            "The cat did not cross the road because it was hungry.",
+            "The horse did not cross the road because it was too busy.",
+        ),
+        "Look at what is wide, icy or busy: it is the street, and you know that at once. This small encoder leaves the word closer to "
+        "the animal in every one of these sentences. But compare the cosines: “wide” moves it away from the animal, and towards the street.",
+    ),
+}
+
+
+@functools.cache
+def _word_moves() -> WordMoves:
+    """Lab 02's words with several meanings, in more sentences.
+
+    Raises:
+        RuntimeError: the encoder is not installed.
+    """
+    from course_utils.models.pretrained import read
+
+    words = {
+        name: word._replace(examples=(*word.examples, *MOVES[name].sentences)) for name, word in WORDS.items()
+    }
+    return WordMoves(read, words)
+
+
+def words_that_move() -> Model:
+    """Where the pretrained encoder puts each word, alone and in sentences."""
+    made = _word_moves()
+    return _for_a_widget(made, start=made.data(), look={name: moves.look for name, moves in MOVES.items()})
+
+
 @functools.cache
 def _stepper() -> AttentionStepper:
     """Three words with queries, keys and values that one can follow in one's head."""
@@ -498,6 +572,16 @@ PAGES = (
         heads_of_encoder,
         lambda: _browsers()[0].still(),
         widget="head_browser.js",
+    ),
+    Page(
+        "a-word-moves",
+        "A word moves",
+        "Choose a word with several meanings and a sentence, and see where a real encoder moves the word, and where it misses what is meant.",
+        "02_self_attention",
+        ("page", "widget", "word_moves_page"),
+        words_that_move,
+        lambda: _word_moves().still(),
+        widget="word_moves.js",
     ),
     Page(
         "your-numbers",

@@ -30,6 +30,7 @@ from course_utils.models.small_decoders import load_decoder
 from course_utils.models.text_to_text import Attention, TextToText, Writer
 from course_utils.models.translator import LibraryTranslator
 from course_utils.widgets.stepper import AttentionStepper
+from course_utils.widgets.word_moves import WordMoves
 from grader.course import CourseError
 from grader.handout import live
 
@@ -389,6 +390,37 @@ def test_the_encoder_s_pages_have_its_attention_and_a_course_without_it_is_told_
         live.write_pages([lab.info for lab in labs.values()], tmp_path)
 
 
+def test_a_word_moves_where_the_encoder_puts_it_and_the_page_says_so():
+    def vectors(word: str, sentences: list[str]) -> np.ndarray:
+        readings = [read(sentence) for sentence in sentences]
+        found = [reading.hidden[-1][list(reading.tokens).index(word)] for reading in readings]
+        return np.array([vector / np.linalg.norm(vector) for vector in found])
+
+    about = live.words_that_move().about
+    in_the_lab = WordMoves(read).data()["words"]
+    nearest = {}
+    for word, shown in about["start"]["words"].items():
+        for name in ("senses", "bare"):  # more sentences leave the lab's plane as it is
+            assert shown[name] == in_the_lab[word][name]
+        middles = [vectors(word, sense["sentences"]).mean(axis=0) for sense in shown["senses"]]
+        middles = np.array([middle / np.linalg.norm(middle) for middle in middles])
+        moved = vectors(word, [each["sentence"] for each in shown["moved"]])
+        cosines = np.array([list(each["close"].values()) for each in shown["moved"]])
+        assert np.abs(moved @ middles.T - cosines).max() < 0.0051
+        nearest |= {each["sentence"]: each["nearest"] for each in shown["moved"]}
+        if word == "station":
+            assert np.ptp(cosines[-2:], axis=1).max() < 0.03  # "nearly equal"
+        if word == "it":
+            (tired, wide), animal = cosines[:2], list(shown["moved"][0]["close"]).index("the animal")
+            assert wide[animal] < tired[animal] and wide[1 - animal] > tired[1 - animal]
+    assert nearest["The train to the radio station was late."] == "radio"
+    assert nearest["The date is at eight."] == "fruit"
+    assert nearest["I will see you on Monday."] == "with the eyes"
+    assert nearest["I see the doctor in the garden."] == "visit"
+    assert {nearest[each["sentence"]] for each in about["start"]["words"]["it"]["moved"]} == {"the animal"}
+    assert about["look"].keys() == about["start"]["words"].keys()
+
+
 def test_numbers_that_16_bits_cannot_hold_are_refused():
     with pytest.raises(ValueError, match="a is not exact in 16 bits"):
         live.packed({"a": np.array([0.1], np.float32)})
@@ -574,6 +606,34 @@ def test_another_sentence_shows_its_heads_and_its_address_brings_it_back(opened)
         again.get_by_label("A sentence").locator("option:checked").inner_text()
         == "He took his money to the bank."
     )
+
+
+@pytest.mark.slow
+def test_a_sentence_moves_the_word_by_keys_and_its_address_brings_it_back(opened):
+    words = live.words_that_move().about["start"]["words"]
+    page = opened("a-word-moves", "#no%20such%20sentence")
+    assert page.get_by_role("textbox").count() == 0  # nobody is there to read another sentence
+    page.get_by_role("radio", name="station", exact=True).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.get_by_text("Look at what is wide, icy or busy").wait_for()
+    page.keyboard.press("Tab")
+    ends, arrow = [], page.locator("svg .appears line")
+    for moved in words["it"]["moved"]:
+        close = ", ".join(f"{name} {cosine:.2f}" for name, cosine in moved["close"].items())
+        page.get_by_role(
+            "img", name=f"{moved['sentence']}”: it is closest to “{moved['nearest']}”"
+        ).wait_for()
+        page.get_by_text(f"Cosine with the middle of each sense: {close}.").wait_for()
+        ends.append([float(arrow.get_attribute(name) or "nan") for name in ("x2", "y2")])
+        page.keyboard.press("ArrowDown")
+    for axis, direction in ((0, 1), (1, -1)):  # the arrow's end follows the vector
+        there = [moved["at"][axis] for moved in words["it"]["moved"]]
+        assert np.corrcoef(there, [end[axis] for end in ends])[0, 1] == pytest.approx(direction)
+    page.keyboard.press("ArrowUp")  # from the first one around to the last
+    again = opened("a-word-moves", page.url.partition(".html")[2])
+    assert again.get_by_role("radio", name="it", exact=True).is_checked()
+    assert again.get_by_role("radio", name=words["it"]["moved"][-1]["sentence"]).is_checked()
 
 
 @pytest.mark.slow
