@@ -38,6 +38,7 @@ class Entry:
         source: code that defines the exercise's name this way, as a learner could hand it in.
         make: computes ``value``; a slip needs the reference for that, which takes time.
         slip: whether it is a change in the reference's text, which runs among what the notebook defines.
+        line: where its file states it; 0 if it is in none.
     """
 
     exercise: str
@@ -47,6 +48,7 @@ class Entry:
     source: str
     make: Callable[[], Any] = field(repr=False, compare=False)
     slip: bool = False
+    line: int = 0
 
     @cached_property
     def value(self) -> Any:
@@ -184,7 +186,11 @@ def load_entries(
             source = re.sub(rf"\A(def|class) {written.name}\b", rf"\1 {written.exercise}", text)
             make = partial(getattr, written, "value")
         slip = written.replacements is not None
-        others.append(Entry(written.exercise, written.name, written.title, written.hint, source, make, slip))
+        others.append(
+            Entry(
+                written.exercise, written.name, written.title, written.hint, source, make, slip, written.line
+            )
+        )
     return entries
 
 

@@ -177,7 +177,7 @@ def build_lab(lab: Lab, scratch: Path, seeds: Sequence[int] = SEEDS) -> Path:
     for cell in release.cells:
         _tidy(cell)
     nbformat.write(release, notebook_path)
-    _refuse_if([*stub_faults(source, release), *leaks(lab, source, built)])
+    _refuse_if([*stub_faults(lab, source, release), *leaks(lab, source, built)])
     return built
 
 

@@ -1,5 +1,5 @@
 """Why a lab is refused: its cells do not fit its exercises, or the checks misjudge its reference, a correct variant, a misconception, or an
-answer that takes no work. Each function returns a sentence for each fault.
+answer that takes no work. Each function returns a sentence for each fault, with file and line.
 """
 
 from __future__ import annotations
@@ -18,10 +18,20 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, try_exercise
+from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.catalogue import run_cell
 from grader.course import STUB
 from grader.reference.effortless import FOR_NOTHING, answers_for_nothing
-from grader.reference.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
+from grader.reference.lab import (
+    MISCONCEPTIONS,
+    REGION,
+    VARIANTS,
+    Lab,
+    checked_exercise,
+    code_before_check,
+    is_solution,
+    nbgrader_of,
+)
 from grader.reference.mutants import mutants_of
 
 
@@ -36,6 +46,21 @@ _MUTANT_SECONDS = 2.0
 """CPU time that one case of a mutant may take."""
 
 
+def _in_notebook(lab: Lab, text: str) -> str:
+    return lab.at(f"{lab.name}.py", text)
+
+
+def _in_exercise(lab: Lab, exercise: Exercise, title: str = "") -> str:
+    """The place of a check's title: in the exercise, since others may have the same; else where a property says it; else of the exercise."""
+    lines = dict(enumerate((lab.folder / EXERCISES).read_text("utf-8").splitlines(), 1))
+    starts = [number for number, line in lines.items() if " = Exercise(" in line]
+    begin = next((at for at in starts if lines[at].startswith(f"{exercise.name} = ")), 1)
+    end = next((at for at in starts if at > begin), len(lines) + 1)
+    found = [number for number, line in lines.items() if title and title in line]
+    inside = [number for number in found if begin <= number < end]
+    return lab.at(EXERCISES, (inside or found or [begin])[0])
+
+
 def source_faults(lab: Lab, source: NotebookNode) -> list[str]:
     """What is wrong with the cells: each exercise has one to solve it and one to check it, and nothing has been run."""
     faults = []
@@ -44,17 +69,24 @@ def source_faults(lab: Lab, source: NotebookNode) -> list[str]:
     checked = [key for cell in source.cells if (key := checked_exercise(cell))]
     for cell in solutions:
         if not REGION.search(cell.source):
-            faults.append(f"solution cell {cell.id!r} has no ### BEGIN SOLUTION ... ### END SOLUTION region.")
+            place = _in_notebook(lab, cell.source.partition("\n")[0])
+            faults.append(
+                f"{place}: solution cell {cell.id!r} has no ### BEGIN SOLUTION ... ### END SOLUTION region."
+            )
     for key, exercise in lab.exercises.items():
+        place = _in_exercise(lab, exercise)
         if checked.count(key) != 1:
-            faults.append(f"{key} is checked by {checked.count(key)} cells; it needs exactly one check cell.")
+            faults.append(
+                f"{place}: {key} is checked by {checked.count(key)} cells; it needs exactly one check cell."
+            )
         if exercise.name not in defined:
-            faults.append(f"{key} has no solution cell with grade_id {exercise.name!r}.")
+            faults.append(f"{place}: {key} has no solution cell with grade_id {exercise.name!r}.")
     faults += [
-        f"a check cell names {key}, which is not an exercise." for key in set(checked) - set(lab.exercises)
+        f"{_in_notebook(lab, key)}: a check cell names {key}, which is not an exercise."
+        for key in set(checked) - set(lab.exercises)
     ]
     if any(cell.get("outputs") for cell in source.cells):
-        faults.append("the source contains outputs.")
+        faults.append(f"{_in_notebook(lab, '')}: the source contains outputs.")
     return faults
 
 
@@ -65,6 +97,11 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
         expected_at: seed -> exercise -> what is expected; the first seed is the public one.
     """
     faults = []
+    place_of = {
+        (key, each.name): lab.at(MISCONCEPTIONS, each.line)
+        for key, entries in lab.misconceptions.items()
+        for each in entries
+    }
     passed_at: dict[tuple[str, str, str], set[int]] = {}  # exercise, misconception, title of a check -> seeds
     for seed, everything in expected_at.items():
         for key, expected in everything.items():
@@ -72,13 +109,16 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
             verdict = compare(exercise, expected.reference, expected)
             if not verdict.correct:
                 failing = next(check for check in verdict.checks if not check.passed)
-                faults.append(f"{key}: the reference fails at seed {seed}: {failing.title} {failing.detail}")
+                place = _in_exercise(lab, exercise, failing.title)
+                faults.append(
+                    f"{place}: {key}: the reference fails at seed {seed}: {failing.title} {failing.detail}"
+                )
             for entry in lab.variants.get(key, []):
                 verdict = compare(exercise, lab.outcomes(key, entry.value, seed), expected)
                 if not verdict.correct:
                     failing = next(check for check in verdict.checks if not check.passed)
                     faults.append(
-                        f"{key}: the correct variant {entry.name} fails at seed {seed}: {failing.title} {failing.detail}"
+                        f"{lab.at(VARIANTS, entry.line)}: {key}: the correct variant {entry.name} fails at seed {seed}: {failing.title} {failing.detail}"
                     )
             for misconception, wrongly in expected.misconceptions.items():
                 verdict = compare(exercise, wrongly, expected)
@@ -88,17 +128,20 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
                     seeds = passed_at.setdefault((key, name, check.title), set())
                     if check.passed:
                         seeds.add(seed)
+                place = place_of[key, name]
                 if verdict.score == 1:
-                    faults.append(f"{key}: the misconception {name} is not caught at seed {seed}.")
+                    faults.append(f"{place}: {key}: the misconception {name} is not caught at seed {seed}.")
                 elif found != [name]:
-                    faults.append(f"{key}: the misconception {name} is taken for {found} at seed {seed}.")
+                    faults.append(
+                        f"{place}: {key}: the misconception {name} is taken for {found} at seed {seed}."
+                    )
     for (key, name, title), seeds in passed_at.items():
         if seeds and (others := set(expected_at) - seeds):
             some = f"passes {title!r} at {_few(seeds)} only"
             if len(others) < len(seeds):
                 some = f"fails {title!r} at {_few(others)} only"
             faults.append(
-                f"{key}: the misconception {name} {some}: its score would depend on chance. Choose inputs that show it every time."
+                f"{place_of[key, name]}: {key}: the misconception {name} {some}: its score would depend on chance. Choose inputs that show it every time."
             )
     return faults
 
@@ -128,8 +171,8 @@ def point_faults(lab: Lab, expected: dict[str, Expected]) -> list[str]:
             if not any(left):
                 break
         faults += [
-            f"{key}: nothing fails the check {check.title!r}: no misconception, and no small mistake in the reference. So any "
-            "output of the right form would earn its points. Write down the misconception that it is there to find, or delete it."
+            f"{_in_exercise(lab, exercise, check.title)}: {key}: nothing fails the check {check.title!r}: no misconception, and no "
+            "small mistake in the reference. So any output of the right form would earn its points. Write down the misconception that it is there to find, or delete it."
             for check, is_left in zip(checks_of(exercise, each.reference, each), left, strict=True)
             if is_left
         ]
@@ -156,11 +199,13 @@ def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:
     exercises = lab.exercises.values()
     for key, exercise in lab.exercises.items():
         cells = code_before_check(source, key)
-        variants = {f"the correct variant {entry.name}": entry.source for entry in lab.variants.get(key, [])}
-        for who, text in {"the reference": "", **variants}.items():
+        tried = [("the reference", "", _in_notebook(lab, f'"grade_id": "{exercise.name}"'))]
+        for entry in lab.variants.get(key, []):
+            tried.append((f"the correct variant {entry.name}", entry.source, lab.at(VARIANTS, entry.line)))
+        for who, text, place in tried:
             for use in uses_of(exercise, exercises, [*cells, text]):
                 faults.append(
-                    f"{key}: {who} uses {use.name}, which the exercise declares as a bypass: {use.text}"
+                    f"{place}: {key}: {who} uses {use.name}, which the exercise declares as a bypass: {use.text}"
                 )
     return faults
 
@@ -182,7 +227,7 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
                 continue
             copied = checks_of(exercise, at[public].reference, at[seed])
             faults += [
-                f"{key}: the case {check.title!r} has the same answer at seed {seed} as at the public one, so an "
+                f"{_in_exercise(lab, exercise, check.title)}: {key}: the case {check.title!r} has the same answer at seed {seed} as at the public one, so an "
                 "answer that is copied from the notebook would be right in grading. Draw its inputs (numbers, sizes, "
                 "rates) from the generator, in wide enough ranges."
                 for check in copied
@@ -193,17 +238,17 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
             for answer, outcomes in answers_for_nothing(lab, key, seed, at[seed], at[elsewhere]):
                 checks = checks_of(exercise, outcomes, at[seed])
                 if (score := score_of(checks)) > FOR_NOTHING:
-                    right = (check.title for check in checks if check.passed and check.case is not None)
+                    right = [check.title for check in checks if check.passed and check.case is not None]
                     earned.setdefault(
                         answer,
-                        f"{key}: {answer} earns {score:.0%} at seed {seed}, because it is right in: "
+                        f"{_in_exercise(lab, exercise, ''.join(right[:1]))}: {key}: {answer} earns {score:.0%} at seed {seed}, because it is right in: "
                         f"{'; '.join(right)}. Let such a case return a list of inputs, one of which has a different answer.",
                     )
         faults += earned.values()
     return faults
 
 
-def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
+def stub_faults(lab: Lab, source: NotebookNode, release: NotebookNode) -> list[str]:
     """Solution cells whose released text is not the source with each region replaced by the stub."""
     released = {cell.id: cell.source for cell in release.cells}
     faults = []
@@ -211,7 +256,8 @@ def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
         if is_solution(cell):
             wanted = REGION.sub(lambda region: _indented(STUB, region.group(1)), cell.source)
             if released.get(cell.id) != wanted:
-                faults.append(f"the stub of {cell.id!r} is not its solution minus the blanks.")
+                place = _in_notebook(lab, cell.source.partition("\n")[0])
+                faults.append(f"{place}: the stub of {cell.id!r} is not its solution minus the blanks.")
     return faults
 
 

@@ -24,10 +24,12 @@ from grader.errors import place_of
 from grader.reference.built_parts import CLOSING_HEADING, policy_sentence
 from grader.reference.lab import (
     HIDDEN,
+    MISCONCEPTIONS,
     REGION,
     SECONDS,
     SETTINGS,
     SKIP_TAG,
+    VARIANTS,
     Lab,
     checked_exercise,
     is_solution,
@@ -82,14 +84,8 @@ def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) 
     ]
 
 
-def _at(lab: Lab, name: str, text: str = "") -> str:
-    """``file:line`` of a text in a file of the lab, relative to the course."""
-    file = lab.folder / name
-    return f"{file.relative_to(lab.course.root)}:{line_of(file, text) if text else 1}"
-
-
 def _in_notebook(lab: Lab, text: str) -> str:
-    return _at(lab, f"{lab.name}.py", text)
+    return lab.at(f"{lab.name}.py", text)
 
 
 def _teaching(lab: Lab) -> Iterator[str]:
@@ -103,20 +99,20 @@ def _teaching(lab: Lab) -> Iterator[str]:
 def _settings(lab: Lab) -> Iterator[str]:
     number = lab.name.partition("_")[0]
     if not re.fullmatch(r"\d\d", number):
-        yield f"{_at(lab, SETTINGS)}: the folder's name must begin with two digits and an underscore, as in 14_my_lab."
+        yield f"{lab.at(SETTINGS)}: the folder's name must begin with two digits and an underscore, as in 14_my_lab."
     for needed in lab.settings["needs"]:
         if not isinstance(needed, str) or not any(
             name.startswith(f"{needed}_") for name in lab.course.labs()
         ):
-            yield f'{_at(lab, SETTINGS, "needs")}: it needs lab {needed!r}, which the course does not have. Write the two digits of each lab that comes before: needs = ["02"].'
+            yield f'{lab.at(SETTINGS, "needs")}: it needs lab {needed!r}, which the course does not have. Write the two digits of each lab that comes before: needs = ["02"].'
 
 
 def _exercises(lab: Lab) -> Iterator[str]:
     tree = ast.parse((lab.folder / EXERCISES).read_text("utf-8"))
     if not ast.get_docstring(tree):
-        yield f"{_at(lab, EXERCISES)}: it needs a docstring that says how the lab's exercises are tried."
+        yield f"{lab.at(EXERCISES)}: it needs a docstring that says how the lab's exercises are tried."
     for exercise in lab.exercises.values():
-        place = _at(lab, EXERCISES, f'"{exercise.name}"')
+        place = lab.at(EXERCISES, f'"{exercise.name}"')
         if exercise.goals and not lab.hidden:
             yield f"{place}: the goals of {exercise.name} are measured against {HIDDEN}, which the lab does not have."
         functions = [
@@ -136,7 +132,7 @@ def _exercises(lab: Lab) -> Iterator[str]:
 def _inputs(lab: Lab) -> Iterator[str]:
     for key, exercise in lab.exercises.items():
         for case in exercise.cases:
-            place = _at(lab, EXERCISES, case.title)
+            place = lab.at(EXERCISES, case.title)
             try:
                 runs = case.runs(key, PUBLIC_SEED)
             except Exception as error:
@@ -164,7 +160,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
     promises(lab)  # reports an entry that is not as it should be, with its line
     if (lab.seconds or 0) >= MAX_SECONDS:
-        yield f"{_at(lab, SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
+        yield f"{lab.at(SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     yield from _core_path(lab, source)
@@ -174,7 +170,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     reading = round(_words(source.cells, lab.folder / QUIZ) / WORDS_A_MINUTE)
     if lab.settings["minutes"] < writing + reading:
         yield (
-            f"{_at(lab, SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
+            f"{lab.at(SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
             f"reading takes {reading}, at {WORDS_A_MINUTE} words a minute."
         )
     wanted = [
@@ -196,7 +192,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if not sections:
         if promised is not None:
             yield (
-                f"{_at(lab, SETTINGS, 'core_minutes')}: no heading says '(optional)' or '(before lab ...)', so all of the lab is the core path."
+                f"{lab.at(SETTINGS, 'core_minutes')}: no heading says '(optional)' or '(before lab ...)', so all of the lab is the core path."
             )
         return
     page = source.cells[0].source
@@ -206,7 +202,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
     said = f"about {promised} minutes, plus {round(_words([], lab.folder / QUIZ) / WORDS_A_MINUTE)} minutes for the review quiz"
     if not isinstance(promised, int) or promised < needed:
         yield (
-            f"{_at(lab, SETTINGS, 'minutes')}: without what can wait ({', '.join(sections)}) the lab takes {needed} minutes; "
+            f"{lab.at(SETTINGS, 'minutes')}: without what can wait ({', '.join(sections)}) the lab takes {needed} minutes; "
             f"`core_minutes` must be a whole number, at least that."
         )
     elif said not in " ".join(page.partition("**The core path**")[2].split()):
@@ -374,7 +370,7 @@ def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:
 def _quiz(lab: Lab) -> Iterator[str]:
     file = lab.folder / QUIZ
     if not file.is_file():
-        yield f"{_at(lab, SETTINGS)}: the lab has no {QUIZ} with its review questions."
+        yield f"{lab.at(SETTINGS)}: the lab has no {QUIZ} with its review questions."
         return
     relative = file.relative_to(lab.course.root)
     try:
@@ -431,14 +427,13 @@ def _catalogue(lab: Lab, source: NotebookNode) -> Iterator[str]:
         count = len(lab.variants.get(key, []))
         if count < MIN_VARIANTS:
             yield (
-                f"{_at(lab, 'variants.py') if (lab.folder / 'variants.py').is_file() else f'{lab.folder.relative_to(lab.course.root)}/variants.py:1'}: "
-                f"{exercise.name} needs {MIN_VARIANTS} correct variants in other styles; it has {count}."
+                f"{lab.at(VARIANTS)}: {exercise.name} needs {MIN_VARIANTS} correct variants in other styles; it has {count}."
             )
         entries = lab.misconceptions.get(key, [])
         if not entries:
-            yield f"{lab.folder.relative_to(lab.course.root)}/misconceptions.py:1: {exercise.name} needs a misconception: what do learners get wrong?"
+            yield f"{lab.at(MISCONCEPTIONS)}: {exercise.name} needs a misconception: what do learners get wrong?"
         for entry in entries:
-            place = _at(lab, "misconceptions.py", entry.name)
+            place = lab.at(MISCONCEPTIONS, entry.line)
             if not entry.title.endswith("."):
                 yield f"{place}: the title of {entry.name} must be a sentence that ends in a full stop."
             if len(entry.hint) <= MIN_MISCONCEPTION_HINT:

@@ -44,6 +44,10 @@ GO_ON_CELL = "continue-here"
 SETTINGS = "lab.toml"
 """In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
 
+MISCONCEPTIONS = "misconceptions.py"
+VARIANTS = "variants.py"
+"""In a lab's source folder: what learners get wrong, and other ways to be right; see :mod:`grader.catalogue`."""
+
 HIDDEN = "hidden.json"
 """In a lab's source folder: what the goals of its exercises are measured against, name -> list. It is never released."""
 
@@ -214,6 +218,12 @@ class Lab:
     def release_folder(self) -> Path:
         return self.course.notebooks / self.name
 
+    def at(self, name: str, where: str | int = "") -> str:
+        """``file:line`` in a file of the lab, relative to the course: where a text is, or the line itself. Line 1 if neither is there."""
+        file = self.folder / name
+        line = where if isinstance(where, int) else line_of(file, where) if file.is_file() else 1
+        return f"{file.relative_to(self.course.root)}:{line or 1}"
+
     @property
     def notebook_name(self) -> str:
         return f"{self.slug}.ipynb"
@@ -251,16 +261,16 @@ class Lab:
 
     @cached_property
     def misconceptions(self) -> dict[str, list[Entry]]:
-        return self._entries("misconceptions.py")
+        return self._entries(MISCONCEPTIONS)
 
     @cached_property
     def variants(self) -> dict[str, list[Entry]]:
-        return self._entries("variants.py")
+        return self._entries(VARIANTS)
 
     @property
     def stand_ins(self) -> Mapping[str, Any]:
         """Exercise name -> what takes its place, to save time, when slips of other exercises are run."""
-        return stand_ins_of(self.folder / "misconceptions.py") if self.misconceptions else {}
+        return stand_ins_of(self.folder / MISCONCEPTIONS) if self.misconceptions else {}
 
     def _entries(self, file_name: str) -> dict[str, list[Entry]]:
         entries = load_entries(self.folder / file_name, lambda: self.solution_texts, lambda: self.reference)

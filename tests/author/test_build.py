@@ -161,17 +161,37 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
             "Write\\n    twice_as_much = np.multiply(x, 2)\\n and not",
             "the hint of added_two gives the code",
         ),
-        ("00_tiny.py", "    ### BEGIN SOLUTION\n", "", "has no ### BEGIN SOLUTION"),
+        (
+            "00_tiny.py",
+            "    ### BEGIN SOLUTION\n",
+            "",
+            "00_tiny.py:52: solution cell 'double' has no ### BEGIN SOLUTION",
+        ),
         ("00_tiny.py", "    ### END SOLUTION\n", "", "has no ### BEGIN SOLUTION"),
-        ("00_tiny.py", 'check("tiny.double")', "print('no check')", "is checked by 0 cells"),
+        (
+            "00_tiny.py",
+            'check("tiny.double")',
+            "print('no check')",
+            "solutions/00_tiny/exercises.py:16: tiny.double is checked by 0 cells",
+        ),
         (
             "00_tiny.py",
             '"grade_id": "double"',
             '"grade_id": "other"',
             "has no solution cell with grade_id 'double'",
         ),
-        ("misconceptions.py", "np.add(x, 2)", "np.add(x, x)", "the misconception added_two is not caught"),
-        ("variants.py", "return x + x", "return x + x + 1", "the correct variant added_to_itself fails"),
+        (
+            "misconceptions.py",
+            "np.add(x, 2)",
+            "np.add(x, x)",
+            "solutions/00_tiny/misconceptions.py:5: tiny.double: the misconception added_two is not caught",
+        ),
+        (
+            "variants.py",
+            "return x + x",
+            "return x + x + 1",
+            "solutions/00_tiny/variants.py:6: tiny.double: the correct variant added_to_itself fails",
+        ),
         ("variants.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
         (
             "misconceptions.py",
@@ -185,7 +205,12 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
             "pass",
             "variants.py:6: it cannot be imported: ValueError: added_to_itself needs a docstring",
         ),
-        ("00_tiny.py", "import numpy as np", "import numpy as mp", "the reference fails"),
+        (
+            "00_tiny.py",
+            "import numpy as np",
+            "import numpy as mp",
+            "solutions/00_tiny/exercises.py:20: tiny.double: the reference fails",
+        ),
         (
             "00_tiny.py",
             "import numpy as np",
@@ -207,7 +232,8 @@ def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
 def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
     slip = "slip(" + (tiny / "misconceptions.py").read_text().split("\nslip(")[1]
     reason = refusal(tiny, "misconceptions.py", slip, f"{slip}\n" + slip.replace("added_two", "another"))
-    assert "the misconception another is taken for ['added_two', 'another']" in reason
+    place = "solutions/00_tiny/misconceptions.py:13: tiny.double: "
+    assert f"{place}the misconception another is taken for ['added_two', 'another']" in reason
 
 
 def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny, monkeypatch):
@@ -225,9 +251,7 @@ def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny
     drawn = {seed: Case(title, two_or_zero).runs("tiny.double", seed)[0]["x"].item() for seed in SEEDS}
     (odd,) = (seed for seed in SEEDS if [*drawn.values()].count(drawn[seed]) == 1)
     verb = "passes" if drawn[odd] else "fails"
-    fault = (
-        f"the misconception added_two {verb} {title!r} at seed {odd} only: its score would depend on chance"
-    )
+    fault = f"00_tiny/misconceptions.py:5: tiny.double: the misconception added_two {verb} {title!r} at seed {odd} only: its score would depend on chance"
     assert fault in str(error.value)
 
 
@@ -256,7 +280,10 @@ def test_a_check_that_nothing_fails_is_refused_and_one_that_a_small_mistake_fail
     else:
         with pytest.raises(BuildError) as error:
             made(tiny)
-        assert f"tiny.double: nothing fails the check {property_.__doc__!r}" in str(error.value)
+        assert (
+            f"solutions/00_tiny/exercises.py:16: tiny.double: nothing fails the check {property_.__doc__!r}"
+            in str(error.value)
+        )
 
 
 def test_a_property_whose_title_is_no_sentence_is_refused(tiny, monkeypatch):
@@ -309,9 +336,13 @@ def test_a_case_with_the_same_answer_at_another_seed_is_refused_as_it_could_be_c
 
 
 @pytest.mark.parametrize(
-    "who, name", [("the reference", "numpy.multiply"), ("the correct variant added_up", "numpy.add")]
+    "who, name, place",
+    [
+        ("the reference", "numpy.multiply", "solutions/00_tiny/00_tiny.py:51"),
+        ("the correct variant added_up", "numpy.add", "solutions/00_tiny/variants.py:27"),
+    ],
 )
-def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, monkeypatch, who, name):
+def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, monkeypatch, who, name, place):
     with (tiny / "variants.py").open("a") as file:
         file.write(
             '\n\nimport numpy as np\n\n\n@variant("double")\ndef added_up(x):\n    """Adds x to itself with NumPy."""\n'
@@ -322,7 +353,7 @@ def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, mon
     with pytest.raises(BuildError) as error:
         made(tiny)
     (line,) = str(error.value).splitlines()
-    assert f"tiny.double: {who} uses {name}, which the exercise declares as a bypass: " in line
+    assert f"{place}: tiny.double: {who} uses {name}, which the exercise declares as a bypass: " in line
 
 
 def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):

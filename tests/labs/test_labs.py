@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 
 import pytest
@@ -82,12 +83,23 @@ def test_no_case_hides_a_mistake_behind_equal_sizes(labs):
     assert seen
 
 
+def _sections(lab: Lab) -> list[list[str]]:
+    """Of each section, its heading and those of its parts."""
+    text = "\n".join(cell.source for cell in lab.release().cells if cell.cell_type == "markdown")
+    found: list[list[str]] = []
+    for level, heading in re.findall(r"^(#+) (.*)$", text, re.MULTILINE):
+        if len(level) <= 2:
+            found.append([])
+        found[-1].append(heading)
+    return found
+
+
 def _headings(lab: Lab) -> set[str]:
-    cells = (cell.source for cell in lab.release().cells if cell.cell_type == "markdown")
-    return {heading for source in cells for heading in re.findall(r"^#+ (.*)$", source, re.MULTILINE)}
+    return set(itertools.chain(*_sections(lab)))
 
 
 def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
+    """And each section with a number is named, or a part of it; those without one (symptoms, the quiz) are the same in every lab."""
     text = (ROOT / "docs" / "topics.md").read_text("utf-8")
     by_number = {name[:2]: lab for name, lab in labs.items()}
     parts = re.findall(r"## Lab (\d\d): [^\n]*\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
@@ -102,6 +114,9 @@ def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
         ]
         assert named, lab.name
         assert not set(named) - headings, lab.name
+        numbered = [section for section in _sections(lab) if re.match(r"\d+\. ", section[0])]
+        assert numbered, lab.name
+        assert [section[0] for section in numbered if not set(section) & set(named)] == [], lab.name
     claims = re.findall(
         r"^\| .*\| (\d\d) \| (.*) \|$", text.split("\n## What is often said")[1], re.MULTILINE
     )
