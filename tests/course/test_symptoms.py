@@ -572,6 +572,11 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
         ("WrongForm: there is a parameter too many: `dense.weight`. Only `encoder` has some.", "", "weights"),
         ("WrongForm: `classifier.weight` has shape (5, 384); expected (5, 8).", "", "weights"),
         ("`table` cannot be trained: its `requires_grad` is False.", "", "no gradient"),
+        (
+            "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+            "",
+            "no way back",
+        ),
     ],
 )
 def test_what_an_exception_is_about(message, where, name):

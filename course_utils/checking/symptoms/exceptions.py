@@ -75,6 +75,8 @@ _COMPLAINTS = (
     _Complaint("random", r"two different outputs",
      "The same input gives two different outputs. Something may be random, such as dropout that is always on or a layer that is made anew in every call. Or a call leaves "
      "something behind, such as a changed input or a result that is kept. Or something acts in one mode only, training or evaluation."),
+    _Complaint("no way back", r"does not require grad and does not have a grad_fn",
+     "The loss has no way back to the weights, so nothing can be trained. Somewhere its history was cut off: by `detach`, `no_grad`, `.item()`, NumPy, or a new `torch.tensor(...)`."),
     _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|a parameter too many|WrongForm.*` has shape|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
