@@ -9,6 +9,12 @@ RUN apt-get update \
   && useradd --create-home --uid 1000 --shell /bin/bash learner \
   && install -d -o 1000 -g 1000 /course
 
+# For VS Code and Codespaces (.devcontainer): there, grading has its sandbox, too.
+FROM base AS development
+RUN apt-get update \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bubblewrap \
+  && rm -rf /var/lib/apt/lists/*
+
 # The role decides in commands, not in a FROM, where older versions of Buildah and Podman do not know an argument's default.
 FROM base AS files
 ARG ROLE=learner
