@@ -356,6 +356,12 @@ def _ids(letters: str, number: int, merges: int) -> Maker:
     return inputs
 
 
+def _other_merges(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _ids("abcdef", 12, 8)(rng)
+    inputs["ids"][int(rng.integers(12))] = 256 + int(rng.integers(8))  # one merge at least
+    return [inputs, {**inputs, "merges": _merges(rng, "ghijkl", 8)}]
+
+
 def _split_letters(rng: np.random.Generator) -> Inputs:
     """ "é" is two tokens: nothing can be made of one of them alone."""
     from course_utils.data.byte_pairs import SINGLE
@@ -403,7 +409,7 @@ decode = Exercise(
     call=_call_decode,
     bypasses=("course_utils.data.byte_pairs.BytePairs", "tokenizers.Tokenizer"),
     cases=(
-        Case("12 ids, single letters and merges", _ids("abcdef", 12, 8)),
+        Case("12 ids, single letters and merges; then the same ids with other merges", _other_merges),
         Case("letters of several bytes, each byte a token of its own", _split_letters),
         Case("bytes that are no text: a letter that is broken off", _broken_off),
         Case(
@@ -803,8 +809,11 @@ def _twice(*what: str) -> Maker:
             same(training[2], min(test), "summary")
             same(training[8], max(test), "summary")
         if "test" in what:
-            same(test[3], test[4], "text")
-            same(test[5], test[4], "summary")  # another text: both stay
+            first, second = sorted(test[3:5])
+            same(second, first, "text")
+            same(test[5], first, "summary")  # another text: both stay
+            if "summary" not in what:  # of the one that is left out, so that it is no summary of the test
+                same(training[7], second, "summary")
         if "text" not in what:  # the two that are the same are of different modules
             for place, module in ((test[3], held), (training[3], free)):
                 pairs[place] = pairs[place]._replace(module=module)
@@ -896,7 +905,10 @@ select_pairs = Exercise(
     cases=(
         Case("modules and a package that are held out, among names that look like theirs", _modules),
         Case("a text or a summary of the test is also in training", _twice("text", "summary")),
-        Case("a text is there twice, in training and in the test", _twice("test", "training")),
+        Case(
+            "a text is twice in training, another twice in the test; the second one's summary is in training",
+            _twice("test", "training"),
+        ),
         Case(
             "texts, summaries and modules that differ in a capital, a space, a mark or an accent only",
             _alike,

@@ -900,6 +900,8 @@ def _epoch(
     used_once: bool = False,
     frozen: bool = False,
     fewest: int = 2,
+    unused: bool = False,
+    certain: bool = False,
 ):
     """Batches of different sizes and lengths, and the weights of a small tagger.
 
@@ -909,6 +911,8 @@ def _epoch(
         used_once: hand the batches over as an iterator, not as a list.
         frozen: no gradients are computed for the embeddings, as in the notebook's own training.
         fewest: texts of the first batch; each further batch has one more.
+        unused: the encoder has a pooler, as the notebook's own; no gradient reaches it.
+        certain: every label is as good as sure, so that all gradients are exactly 0.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -925,6 +929,10 @@ def _epoch(
         encoder, classifier = _encoder_weights(rng, 11, 4), _linear_weights(rng, 3, 4)
         if max_norm is None:
             classifier["weight"] *= 20
+        if certain:
+            classifier["bias"][1] += 1000
+            for batch in made:
+                batch["labels"] = np.where(batch["labels"] == IGNORED, IGNORED, 1)
         return {
             "batches": made,
             "encoder": encoder,
@@ -935,6 +943,7 @@ def _epoch(
             "gradients left over": left_over,
             "batches are an iterator": used_once,
             "frozen": frozen,
+            "unused": unused,
         }
 
     return inputs
@@ -960,6 +969,9 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
 
     model = Tagger().train(inputs["training"])
     model.encoder.embedding.requires_grad_(not inputs["frozen"])
+    compared = list(model.parameters())
+    if inputs["unused"]:  # what an optimizer does with it depends on how gradients are cleared
+        model.encoder.pooler = torch.nn.Parameter(torch.ones(4, 4))
     of_the_encoder = list(model.encoder.parameters())
     groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
     optimizer = torch.optim.SGD(groups, lr=0.8, weight_decay=0.1)
@@ -990,7 +1002,7 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
         raise WrongForm(
             "`requires_grad` of a parameter is not what it was before, so the next epoch would train other parameters. Leave it as it is."
         )
-    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    weights = torch.cat([parameter.detach().flatten() for parameter in compared])
     # what the next epoch begins with: a scheduler has gone on after the last batch, too
     rates = np.array([group["lr"] for group in optimizer.param_groups])
     if isinstance(losses, (list, tuple)):
@@ -1010,15 +1022,18 @@ train_epoch = Exercise(
         ),
         Case("an epoch of three batches, which can be read only once", _epoch(3, used_once=True)),
         Case(
-            "gradients longer than max_norm; then longer than its default, 1",
-            together(_epoch(2, max_norm=0.05), _epoch(2, max_norm=None)),
+            "gradients longer than max_norm; then longer than its default, 1; then gradients that are all 0",
+            together(_epoch(2, max_norm=0.05), _epoch(2, max_norm=None), _epoch(2, certain=True)),
         ),
         Case("a scheduler that halves the learning rate after each step", _epoch(3, halved=True)),
         Case(
             "a model that was left in evaluation mode, with old gradients",
             _epoch(2, training=False, left_over=0.5),
         ),
-        Case("embeddings that are frozen", _epoch(3, frozen=True)),
+        Case(
+            "embeddings that are frozen; then an encoder with a layer that is not used",
+            together(_epoch(3, frozen=True), _epoch(2, max_norm=0.05, unused=True)),
+        ),
     ),
     bypasses=("transformers.Trainer",),
 )
@@ -1082,7 +1097,7 @@ decode_entities = Exercise(
             _decoding([[0]] * 7, (0, 1, 1, 1, 40, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
         ),
         Case(
-            "words of several pieces: only the first piece's prediction counts; then the others are -100",
+            "words of several pieces: only the first piece's prediction counts; then the others are -100, then mostly O",
             together(
                 *(
                     _decoding(
@@ -1092,7 +1107,12 @@ decode_entities = Exercise(
                         ignored=ignored,
                     )
                     for ignored in (False, True)
-                )
+                ),
+                _decoding(
+                    [[0, 2], [0], [0, 3], [0, 2, 2], [0, 2], [0, 0]],
+                    (0, 1, 1, 1, 1, 1),
+                    [["B0", "O"], "O", ["B1", "O"], ["I1", "O", "O"], ["O", "I1"], ["B2", "O"]],
+                ),
             ),
         ),
         Case(
