@@ -162,29 +162,7 @@ class Report:
                 more = f'<details><summary style="cursor:pointer">Why</summary>{inline(hint)}</details>'
             parts.append(f'<div style="padding:.2em 0">{inline(words)}{more}</div>')
         if not verdict.problem:
-            failing, waiting, passed = _sorted(verdict.shown)
-            first_to_read, more = self._first_to_read(failing, 1 if brevity else 2)
-            folded = brevity > (1 if verdict.recognised else 2)
-            items = [
-                _item(BAD, "&#10007;", "failed", inline(group[0].title), _details(group, folded))
-                for group in first_to_read
-            ]
-            if more:
-                summary = f"{_number(more, 'other check')} did not pass"
-                items.append(_item(BAD, "&#10007;", "failed", _folded(summary, more, with_details=True)))
-            if waiting:
-                items.append(
-                    _item(
-                        OPEN,
-                        "&#9675;",
-                        "not tested",
-                        _folded(f"{_number(waiting, 'check')} {_SKIPPED}", waiting),
-                    )
-                )
-            if passed:
-                summary = "What was checked" if verdict.correct else f"{_number(passed, 'check')} passed"
-                items.append(_item(GOOD, "&#10003;", "passed", _folded(summary, passed)))
-            parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{"".join(items)}</ul>')
+            parts.append(self._checks_html(brevity))
         if verdict.later:
             items = [f"<li>{inline(title)}</li>" for title in verdict.later]
             parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{"".join(items)}</ul></div>')
@@ -205,6 +183,26 @@ class Report:
                 f"<details><summary>Your code printed</summary><pre>{escape(verdict.printed)}</pre></details>"
             )
         return "".join([*parts, "</div>"])
+
+    def _checks_html(self, brevity: int) -> str:
+        """The list of checks: what failed, what was not tested, and what passed."""
+        failing, waiting, passed = _sorted(self.verdict.shown)
+        first_to_read, more = self._first_to_read(failing, 1 if brevity else 2)
+        folded = brevity > (1 if self.verdict.recognised else 2)
+        items = [
+            _item(BAD, "&#10007;", "failed", inline(group[0].title), _details(group, folded))
+            for group in first_to_read
+        ]
+        if more:
+            summary = f"{_number(more, 'other check')} did not pass"
+            items.append(_item(BAD, "&#10007;", "failed", _folded(summary, more, with_details=True)))
+        if waiting:
+            summary = f"{_number(waiting, 'check')} {_SKIPPED}"
+            items.append(_item(OPEN, "&#9675;", "not tested", _folded(summary, waiting)))
+        if passed:
+            summary = "What was checked" if self.verdict.correct else f"{_number(passed, 'check')} passed"
+            items.append(_item(GOOD, "&#10003;", "passed", _folded(summary, passed)))
+        return f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{"".join(items)}</ul>'
 
 
 def _certain(verdict: Verdict) -> str:
