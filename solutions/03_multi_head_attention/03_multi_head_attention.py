@@ -1354,7 +1354,7 @@ for relation in columns:
                   f"{wrong}, then {new_wrong}",
                   f"{counts.max()}, then {(new_steps == step).sum()} ({step:+})",
                   f"{luck.max(axis=1).mean():.1f}, then {new_luck.mean():.1f}"])
-names = ["layer and head chosen", "right: this head", "it takes the other name",
+names = ["layer and head chosen", "right: this head", "this head takes the other name",
          "right: best fixed step", "right: best head, random words"]
 even = [sum(1 / (len(reading.tokens) - 3) for _, reading in twenty)
         for twenty in (to_choose, to_test)]
@@ -1363,21 +1363,22 @@ show_table(["", *columns.values()], list(zip(names, *cells, strict=True)),
            f"a word picked at random: {even[0]:.1f}, then {even[1]:.1f}")
 
 # %% [markdown]
-# **Determiner → noun: the head passes.** It found 19 of the 20 nouns, and in new sentences 15. The next word is the noun in only 8 sentences, both times. In the other 12,
-# at least one adjective stands in between, and the head often gets past it.
+# **Determiner → noun: the head passes.** It found 19 of the 20 nouns, and in new sentences 15. The next word is the noun in only 8 sentences, both
+# times. In the other 12, at least one adjective stands in between, and the head often gets past it.
 #
-# **Verb → subject: the head fails.** It found 11 subjects, and the best fixed step only 5. In new sentences it found 4, no more than the fixed step with its 6. Nothing about
-# the head has changed. It was chosen because it fitted the first twenty, and part of such a fit is luck. The last row shows luck alone: on average, the best of
-# 72 heads "finds" the random word in 4.3 of the first twenty sentences. In new ones it finds 1.3, no more than picking a word at random.
+# **Verb → subject: the head fails.** It found 11 subjects, and the best fixed step only 5. In new sentences it found 4, no more than the fixed step
+# with its 6. Nothing about the head has changed. It was chosen because it fitted the first twenty, and part of such a fit is luck. The last row shows
+# luck alone: on average, the best of 72 heads "finds" the random word in 4.3 of the first twenty sentences. In new ones it finds 1.3, no more than
+# picking a word at random.
 #
-# **Pronoun → name: the head passes.** It found 17 names, and in new sentences 19. It never took the other name. (Always taking the first name would be right in 10.)
-# But the two names differ in gender. So the head may match *she* with any woman's name, without telling who is meant. And it is the very head that failed on the verbs: one test does not tell you
-# all that a head does.
+# **Pronoun → name: the head passes.** It found 17 names, and in new sentences 19. It never took the sentence's other name. (Always taking the first of
+# the two would be right in 10.) But the two names differ in gender. So the head may match *she* with any woman's name, without telling who is meant.
+# And it is the very head that failed on the verbs: one test does not tell you all that a head does.
 #
 # Twenty sentences are few. Chance alone can move a count by three or four, so do not read much into 15 after 19, or into 4 beside 6.
 #
-# **Try it.** Does a noun look for its determiner, a subject for its verb, a name for its pronoun? In `looked_up`, exchange `word` and `partner` where they get their values, and run
-# both cells again. Which heads pass now?
+# **Try it.** Does a noun look for its determiner, a subject for its verb, a name for its pronoun? In `looked_up`, exchange `word` and `partner` where
+# they get their values, and run both cells again. Which heads pass now?
 #
 # ### The head browser
 #
