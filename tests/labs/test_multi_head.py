@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
@@ -24,8 +25,10 @@ from course_utils import plots
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.data.meanings import PARAPHRASES, SENSES, Judged, judge
+from course_utils.data.word_pairs import TO_CHOOSE, TO_TEST, places
 from course_utils.display import show_table
 from course_utils.maths import scaled_dot_product_attention
+from course_utils.models.pretrained import load_tokenizer
 from course_utils.plots import heads as head_plots
 from course_utils.widgets.head_columns import HeadColumns
 from course_utils.widgets.heads import LONGEST, HeadBrowser
@@ -644,6 +647,28 @@ def test_an_encoder_is_judged_by_partners_and_by_senses():
         }
     knowing = judge(lambda sentences: np.array([meanings[sentence] for sentence in sentences]))
     assert knowing.found == knowing.senses == 1 and knowing.margin > 0.5
+
+
+@pytest.mark.parametrize("twenty", [TO_CHOOSE, TO_TEST])
+def test_marked_words_are_single_tokens_and_their_pairs_lie_as_the_page_on_data_says(twenty):
+    tokenizer, steps, firsts = load_tokenizer(), Counter(), 0
+    for marked in twenty:
+        tokens = tokenizer.tokenize(marked.sentence)
+        words = {*marked.determiner, *marked.verb, *marked.pronoun, marked.other}
+        assert all(tokens.count(word.lower()) == 1 for word in words), marked.sentence
+        assert sum(token in {"he", "she", "him", "her", "his"} for token in tokens) == 1
+        (determiner, noun), (verb, subject) = places(tokens, *marked.determiner), places(tokens, *marked.verb)
+        steps["determiner", noun - determiner] += 1
+        steps["side by side"] += verb - subject == 1
+        assert 1 <= verb - subject <= 6
+        name, other = places(tokens, marked.pronoun[1], marked.other)
+        firsts += name < other
+    assert len(twenty) == 20 and firsts == 10 and steps["side by side"] == 4
+    assert [steps["determiner", step] for step in (1, 2, 3)] == [8, 8, 4]
+
+
+def test_no_sentence_to_choose_on_is_one_to_test_on():
+    assert len({marked.sentence for marked in TO_CHOOSE + TO_TEST}) == 40
 
 
 def test_a_word_with_two_meanings_stands_in_both_sentences_and_not_in_the_third():
