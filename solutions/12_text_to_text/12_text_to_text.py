@@ -717,8 +717,8 @@ for name in ("acceptability", "similarity", "entities"):
 #
 # ### Find the missing control
 #
-# The model does what the prefix says: that is the story so far, and with the right prefixes nearly everything is right. But has anything above
-# *shown* that the prefix does it? Choose one of four experiments and see its result. The collapsed cell has all four.
+# The model does what the prefix says: that is the story so far, and with the right prefixes most answers are right. But has anything above
+# *shown* that the prefix does it? Choose one of four experiments and see its result. The collapsed cells have all four.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def right_of(prefixes: dict[str, str], first: int = 0, changed=str) -> list[str]:
@@ -726,8 +726,8 @@ def right_of(prefixes: dict[str, str], first: int = 0, changed=str) -> list[str]
     found = []
     for name, data in tasks.items():
         some = data.test[first : first + 100]
-        said = writer.write([prefixes[name] + changed(one.source.removeprefix(PREFIXES[name]))
-                             for one in some])
+        texts = [changed(one.source.removeprefix(PREFIXES[name])) for one in some]
+        said = writer.write([prefixes[name] + text for text in texts])
         found.append(sum(answer(name, text) == answer(name, one.target)
                          for text, one in zip(said, some, strict=True)))
     return [f"{count}%" for count in found]
@@ -736,7 +736,7 @@ def right_of(prefixes: dict[str, str], first: int = 0, changed=str) -> list[str]
 def shuffled_words(text: str) -> str:
     return " ".join(random.Random(0).sample(text.split(), len(text.split())))
 
-
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def other_texts():
     return [["right prefix, a hundred other texts", *right_of(PREFIXES, first=100)]]
 
@@ -749,12 +749,14 @@ def other_prefixes():
 
 
 def other_order():
-    return [["right prefix, words shuffled", *right_of(PREFIXES, changed=shuffled_words)]]
+    return [["right prefix, words shuffled",
+             *right_of(PREFIXES, changed=shuffled_words)]]
 
 
 def specialists():  # the first seed in the table above, of 300
     right = dict(zip(tasks, (299, 281, 145, 300, 105, 275, 254), strict=True))
-    return [["a specialist for each task", *(f"{count / 3:.0f}%" for count in right.values())]]
+    shares = [f"{count / 3:.0f}%" for count in right.values()]
+    return [["a specialist for each task", *shares]]
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.controls import find_the_control
