@@ -20,7 +20,7 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, exercises_of, find_exercise
 from course_utils.checking.expected import FILE_NAME, load_expected
-from course_utils.checking.unattended import try_in_notebook
+from course_utils.checking.outcome import try_exercise
 
 NOT_CODE = "its answers are graded, not its code"
 """What is said of an exercise with goals: it asks for predictions, and has no place in a package."""
@@ -41,7 +41,7 @@ def fault_of(key: str, value: Any, namespace: dict[str, Any], folder: Path, sour
     """
     exercise = find_exercise(key)
     others = exercises_of(key.partition(".")[0]).values()
-    outcomes = try_in_notebook(exercise, key, value, PUBLIC_SEED, namespace)
+    outcomes = try_exercise(exercise, key, value, PUBLIC_SEED, namespace)
     expected = load_expected(folder / FILE_NAME, key, exercise)
     verdict = compare(exercise, outcomes, expected, uses_of(exercise, others, sources))
     return "" if verdict.correct else verdict.summary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from course_utils.checking.exercise import Exercise
@@ -18,23 +20,30 @@ def _nobody_leaves(*_: object) -> None:
     raise RuntimeError("exit() ends the whole notebook. To end a function, use return.")
 
 
-def try_in_notebook(
-    exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]
-) -> list[Outcome]:
-    """What an attempt does on the exercise's cases. Meanwhile ``input`` and ``exit`` raise: a question would leave the notebook waiting after
-    the check, too, and IPython's own ``exit`` raises nothing, but ends the kernel later.
+@contextlib.contextmanager
+def unattended(namespace: dict[str, Any]) -> Iterator[None]:
+    """Meanwhile ``input`` and ``exit`` raise: a question would leave the notebook waiting after the check, too, and IPython's own ``exit``
+    raises nothing, but ends the kernel later.
 
     Args:
-        namespace: the globals of the notebook, in which the attempt looks these names up.
+        namespace: the globals of the notebook, in which its code looks these names up.
     """
     instead = {"input": _nobody_answers, "exit": _nobody_leaves, "quit": _nobody_leaves}
     before = {name: namespace[name] for name in instead if name in namespace}
     own = {name for name, value in before.items() if not type(value).__module__.startswith("IPython")}
     namespace.update({name: value for name, value in instead.items() if name not in own})
     try:
-        return try_exercise(exercise, key, attempt, seed, namespace)
+        yield
     finally:
         for name in instead:
             if namespace.get(name) is instead[name]:
                 del namespace[name]
         namespace.update({name: value for name, value in before.items() if name not in own})
+
+
+def try_in_notebook(
+    exercise: Exercise, key: str, attempt: Any, seed: int, namespace: dict[str, Any]
+) -> list[Outcome]:
+    """What an attempt does on the exercise's cases, :func:`unattended`."""
+    with unattended(namespace):
+        return try_exercise(exercise, key, attempt, seed, namespace)
