@@ -208,6 +208,9 @@ def _table(task: str, one_fault_each: bool = False):
             rows.append(row | {"context": first, "answer": f"{first[last:]}s", "start": last})
         rows += _unusual(rng, task, words)
         rows.append(dict(rows[1]))  # a row that is there twice has no fault
+        if task == "classification":  # and one with a fault has it at both places
+            twice = rows[1] | {"group": ""}
+            rows += [twice, dict(twice)]
         return {"rows": rows, "task": task}
 
     return inputs
@@ -238,7 +241,10 @@ validate_rows = Exercise(
     returns=("faults by row and column", "in the order of the rows"),
     call=_call_validate,
     cases=(
-        Case("two files for classification", together(_table("classification"), _table("classification"))),
+        Case(
+            "two files for classification; a row with a fault is there twice",
+            together(_table("classification"), _table("classification")),
+        ),
         Case(
             "two files with entities", together(_table("entities"), _table("entities", one_fault_each=True))
         ),
@@ -507,8 +513,10 @@ split_by_group = Exercise(
 # ---------------------------------------------------------------------------------- embed
 
 
-def _texts(lengths: tuple[int, ...], width: int, batch_size: int | None):
-    """``batch_size``: None if the function is called without one."""
+def _texts(lengths: tuple[int, ...], width: int, batch_size: int | None, trained: bool = False):
+    """``batch_size``: None if the function is called without one. ``trained``: the vectors are those of a second call, before which
+    two weights of the encoder have changed.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         # With capitals, accents and digits: a text that is changed before it is read has other tokens.
@@ -519,6 +527,7 @@ def _texts(lengths: tuple[int, ...], width: int, batch_size: int | None):
             "weights": {"words": f32(normal(rng, 19, width)), "places": f32(normal(rng, 20, width))},
             "texts": [*texts[:-1], texts[0]],  # one is there twice
             "vocabulary": words,
+            "trained": trained,
         } | ({} if batch_size is None else {"batch_size": batch_size})
 
     return inputs
@@ -538,6 +547,7 @@ def _tiny(inputs: Inputs) -> tuple[Any, Any]:
         def __init__(self) -> None:
             super().__init__()
             self.scale = torch.nn.Parameter(torch.ones(()))
+            self.shift = torch.nn.Parameter(torch.zeros(()))
             self.frozen = torch.nn.Parameter(torch.ones(()), requires_grad=False)
             self.dropout = torch.nn.Dropout()
             self.largest, self.recorded = 0, False
@@ -549,7 +559,7 @@ def _tiny(inputs: Inputs) -> tuple[Any, Any]:
             states = words[input_ids] + places[: input_ids.shape[1]]
             seen = (words[input_ids] * real[..., None]).sum(1) / real.sum(1, keepdim=True)
             training = self.training or self.dropout.training
-            states = self.frozen * self.scale * (states + seen[:, None] ** 2) + 3.0 * training
+            states = self.frozen * self.scale * (states + seen[:, None] ** 2) + self.shift + 3.0 * training
             return BaseModelOutputWithPooling(
                 last_hidden_state=states, pooler_output=torch.tanh(states[:, 0])
             )
@@ -591,6 +601,11 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     }
     import torch
 
+    if inputs["trained"]:
+        call_and_leave_gradients_on(learner, given)
+        with torch.no_grad():
+            encoder.train().scale.mul_(-0.5)
+            encoder.shift.add_(1.0)
     vectors = call_and_leave_gradients_on(learner, given)
     if encoder.frozen.requires_grad:
         raise TypeError("a weight that was frozen before can be trained afterwards.")
@@ -621,12 +636,13 @@ embed = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "7 texts in batches of 3, 5 in batches of 2, one alone, and 34 without a batch size",
+            "7 texts in batches of 3, 5 in batches of 2, one alone, and 34 without a batch size; then 5 again, when weights have changed",
             together(
                 _texts((6,), 4, 3),
                 _texts((5, 2, 8, 3, 9, 4, 6), 5, 3),
                 _texts((1, 7, 3, 4, 2), 4, 2),
                 _texts((3, 5) * 17, 3, None),
+                _texts((4, 2, 6, 3, 5), 3, 2, trained=True),
             ),
         ),
         Case("6 texts in batches of 4, then each alone", _other_batches, batches_change_no_vector),
@@ -681,7 +697,10 @@ learning_curve = Exercise(
     returns=("mean", "deviation"),
     cases=(
         Case("4 sizes, 5 orders", _points(60, 5, 4, 4)),
-        Case("3 sizes, 3 orders", _points(60, 3, 3, 3, left_out=15)),
+        Case(
+            "3 sizes, 3 orders; then 4 sizes, 6 orders",
+            together(_points(60, 3, 3, 3, left_out=15), _points(65, 6, 4, 3, left_out=12)),
+        ),
         Case("5 sizes, 7 orders", _points(70, 7, 5, 5)),
     ),
     bypasses=("sklearn.model_selection.learning_curve", "sklearn.model_selection.LearningCurveDisplay"),
