@@ -6,6 +6,7 @@ scripted, or have given weights. What comes back as lists or dicts becomes array
 
 from __future__ import annotations
 
+import copy
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -343,6 +344,12 @@ def _every_character(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _pieces_then_characters(rng: np.random.Generator) -> list[Inputs]:
+    """The same texts twice: pieces of words are tokens, then every character is one."""
+    inputs = _every_character(rng)
+    return [{**inputs, "tokenize": PieceTokenizer()}, inputs]
+
+
 def _very_long(rng: np.random.Generator) -> Inputs:
     """A question of 70 tokens and a text of 600, in two windows."""
     letters = list("abcdefghij")
@@ -434,8 +441,8 @@ make_features = Exercise(
             _features(12, (9, 11), True, overlap=8),
         ),
         Case(
-            "white space in front and between the sentences; then every character is a token",
-            together(_features(9, (5, 7), space="\n "), _every_character),
+            "white space in front and between the sentences; then one text in pieces of words, and again with every character as a token",
+            lambda rng: [_features(9, (5, 7), space="\n ")(rng), *_pieces_then_characters(rng)],
         ),
         Case(
             "other special tokens: [CLS] 7, [SEP] 8, padding 9",
@@ -580,6 +587,13 @@ def _loss(
     return inputs
 
 
+def _far_below_0(rng: np.random.Generator) -> Inputs:
+    """Logits that lie tens of thousands apart, and every one of them is below -10,000."""
+    inputs = _loss(3, 9, None, scale=2e4)(rng)
+    lower = {name: inputs[name] - f32(2e5) for name in ("start_logits", "end_logits")}
+    return {**inputs, **lower}
+
+
 def _call_loss(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
@@ -611,7 +625,10 @@ span_loss = Exercise(
             "two of five windows have no answer; then a single window; then none of three has one",
             together(_loss(5, 12, no_answer=2), _loss(1, 10), _loss(3, 9, no_answer=3)),
         ),
-        Case("blocked by -inf; all others about -500", _loss(2, 12, blocked=-np.inf, shift=-500)),
+        Case(
+            "blocked by -inf, all others about -500; then all about -200,000",
+            together(_loss(2, 12, blocked=-np.inf, shift=-500), _far_below_0),
+        ),
         Case(
             "logits in the hundreds, then in the ten thousands; gradients reach both of them",
             together(_loss(3, 14, None, scale=300), _loss(3, 9, None, scale=2e4)),
@@ -699,6 +716,12 @@ def _billions_below_0(rng: np.random.Generator) -> Inputs:
     return {**inputs, **{name: f32(3e8) * inputs[name] - f32(8e9) for name in ("start_logits", "end_logits")}}
 
 
+def _billions(rng: np.random.Generator) -> Inputs:
+    """The best start and the best end stand in the question, and are better by billions."""
+    inputs = _spans("the question looks better than the context")(rng)
+    return {**inputs, **{name: f32(1e9) * inputs[name] for name in ("start_logits", "end_logits")}}
+
+
 def _one_token_each(rng: np.random.Generator) -> Inputs:
     """The best pair has two tokens."""
     inputs = {**_spans("a single token")(rng), "max_answer_length": 1}
@@ -740,7 +763,7 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0; exactly 0",
+            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0; above 0; exactly 0",
             together(
                 best_score_of_0,
                 _context_to_the_end,
@@ -748,6 +771,7 @@ best_span = Exercise(
                 _none_of_the_best(60),
                 _one_bad_token,
                 _billions_below_0,
+                _billions,
             ),
         ),
         Case("two pairs are equally good", equally_good),
@@ -1035,6 +1059,17 @@ def _steps(
     return inputs
 
 
+def _nothing_to_learn(rng: np.random.Generator) -> Inputs:
+    """Two steps. In the first one, only [CLS] is allowed, and is right: the loss is 0, and so are all gradients."""
+    made = _steps([0.5, 0.5], scale=3.0)(rng)
+    first, second = made["batches"]
+    nowhere = np.zeros_like(first["start_positions"])
+    only_cls = np.zeros_like(first["allowed"])
+    only_cls[:, 0] = True
+    first = {**first, "allowed": only_cls, "start_positions": nowhere, "end_positions": nowhere.copy()}
+    return {**made, "batches": [first, second]}
+
+
 def _one_limit_after_another(rng: np.random.Generator) -> Inputs:
     """Small steps with one batch; the limits begin below the norm of the gradients, and end above it."""
     made, limits = _steps([0.05], scale=3.0)(rng), 0.1 * 1.7 ** np.arange(10)
@@ -1091,7 +1126,10 @@ train_step = Exercise(
     call=_call_train_step,
     uses=("span_loss",),
     cases=(
-        Case("one step", _steps([0.5], scale=3.0)),
+        Case(
+            "one step; then two, and the gradients of the first are 0, as only [CLS] is allowed",
+            together(_steps([0.5], scale=3.0), _nothing_to_learn),
+        ),
         Case(
             "two steps with other batches and learning rates, after which the model is still in training mode",
             _steps([0.5, 0.25], scale=3.0, and_afterwards=True),
@@ -1147,6 +1185,12 @@ def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["called as in an evaluation"]
 
 
+def _many_windows(rng: np.random.Generator) -> list[Inputs]:
+    """The same texts in 6 windows, then in 10; the answer is in the last one."""
+    inputs = _asked(words=30, says=(28, 30))(rng)
+    return [inputs, {**inputs, "model": copy.deepcopy(inputs["model"]), "max_length": 20, "overlap": 4}]
+
+
 def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
     """The reader finds the last two words and the full stop behind them."""
     inputs = _asked(words=6, says=(4, 6))(rng)
@@ -1175,7 +1219,10 @@ answer = Exercise(
                 _asked(words=6, says=(0, 2)),
             ),
         ),
-        Case("a full stop that belongs to the answer", _with_the_full_stop),
+        Case(
+            "a full stop that belongs to the answer; then one text in 6 windows, and once more in 10, the answer in the last",
+            lambda rng: [_with_the_full_stop(rng), *_many_windows(rng)],
+        ),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),

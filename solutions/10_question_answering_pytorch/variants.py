@@ -610,8 +610,8 @@ def best_from_a_heap(start_logits, end_logits, in_context, max_answer_length):
 
 @variant("best_span")
 def best_of_listed_pairs(start_logits, end_logits, in_context, max_answer_length):
-    """torch.combinations lists the pairs; a penalty of -1e9 is added to blocked logits."""
-    blocked = torch.where(in_context, 0.0, -1e9).double()
+    """torch.combinations lists the pairs; minus infinity is added to blocked logits."""
+    blocked = torch.where(in_context, 0.0, -torch.inf).double()
     s, e = start_logits.double() + blocked, end_logits.double() + blocked
     pairs = torch.combinations(torch.arange(len(s)), 2, with_replacement=True)
     pairs = pairs[pairs[:, 1] - pairs[:, 0] < max_answer_length]
