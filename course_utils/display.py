@@ -99,10 +99,10 @@ def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, st
         + "".join(
             f'<{tag} style="{_CELL};text-align:{"right" if column else "left"};{LINE if number else ""}">{inline(cell)}</{tag}>'
             for column, cell in enumerate(line)
+            for tag in ["td" if number or not cell else "th"]  # an empty corner heads nothing
         )
         + "</tr>"
         for number, line in enumerate(lines)
-        for tag in ["td" if number else "th"]
     )
     widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
     text = "\n".join(

@@ -106,7 +106,7 @@ def alignment_html(alignment: Alignment, layer: int = -1) -> str:
     )
     return (
         f'<table style="font-size:90%;margin:.3em 0"><caption style="text-align:left">where it looked before it wrote '
-        f"each word (mean of the last layer's heads)</caption><tr><th></th>{head}</tr>{rows}</table>"
+        f"each word (mean of the last layer's heads)</caption><tr><td></td>{head}</tr>{rows}</table>"
     )
 
 

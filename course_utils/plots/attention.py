@@ -266,7 +266,7 @@ def _weights_table(words: Sequence[str], weights: np.ndarray, caption: str) -> s
         f'<tr><th style="text-align:left">{escape(word)}</th>{"".join(map(cell, row))}</tr>'
         for word, row in zip(words, weights, strict=True)
     )
-    return f"<table><caption>{escape(caption)}: row looks at column</caption><tr><th></th>{head}</tr>{rows}</table>"
+    return f"<table><caption>{escape(caption)}: row looks at column</caption><tr><td></td>{head}</tr>{rows}</table>"
 
 
 def weights_text(words: Sequence[str], weights: np.ndarray, columns: Sequence[str] | None = None) -> str:

@@ -125,6 +125,8 @@ def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(
     html = bundle["text/html"]
     assert "<th" in html and "<code>train</code> &amp; more" in html and "&lt;of all&gt;" in html
     assert html.count("text-align:right") == 3
+    show_table(["", "F1"], [["train", "0.99"]])
+    assert published[-1]["text/html"].count("<th") == 1  # a corner without a word is no heading
 
 
 def test_vectors_are_a_table_with_a_row_for_each_word(monkeypatch):

@@ -24,6 +24,7 @@ from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
 from course_utils.checking.report import Report
+from course_utils.display import a_table
 from course_utils.quiz import Question, as_html, questions_of
 from course_utils.widgets.controls import MissingControl
 from course_utils.widgets.heads import HeadBrowser
@@ -81,7 +82,7 @@ def made_widgets() -> Iterator[widgets.Widget]:
     control = next(each for each in questions_of("why_attention") if each.name == "company")
     yield MissingControl(
         f"why_attention.{control.name}",
-        ["what", "n"],
+        ["", "n"],
         [["a", "1"]],
         [lambda: [["b", "2"]]] * len(control.options),
     )
@@ -110,6 +111,7 @@ PARTS: dict[str, Callable[[dict[str, Lab]], str]] = {
     "a report on what is right": lambda labs: report(labs, right=True),
     "a report on nothing": nothing_written,
     "review questions": quiz,
+    "a table with an empty corner": lambda labs: a_table(["", "n"], [["a", "1"]])[0],
 }
 
 

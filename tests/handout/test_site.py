@@ -16,11 +16,11 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 import yaml
-from accessible import AXE, violations
-from classroom import START, new_course
+from accessible import AXE, needs_axe, violations
+from classroom import ATTENTION, START, new_course
 from nbformat.v4 import new_output
 from playwright.sync_api import sync_playwright
-from project import ROOT
+from project import LABS, ROOT
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -424,7 +424,7 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
             if AXE and name in (
                 "index.html",
                 lab,
-                "02_self_attention/self_attention.html",
+                f"{ATTENTION}/self_attention.html",
                 "docs/instructors.html",
                 "search.html",
             ):
@@ -436,4 +436,32 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
         assert page.locator("#search-results li a[href*='start_here']").count()
         assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
         assert errors == []
+        browser.close()
+
+
+# The test above looks at those two each time; axe takes about half a minute for a page as long as a lab's.
+IN_TURNS = [name for name in LABS if name not in (START, ATTENTION)]
+DAYS = 6
+"""After how many days each of them has been looked at in one theme."""
+
+
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
+@pytest.mark.parametrize("width, theme", [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize("name", IN_TURNS)
+def test_a_lab_s_page_has_no_violation_with_everything_unfolded(pages, name, width, theme, its_turn):
+    its_turn(IN_TURNS.index(name) % DAYS, DAYS)
+    its_turn(theme == "dark", 2, days=DAYS)
+    (file,) = (pages / name).glob("*.html")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        )
+        page.goto(file.as_uri())
+        if page.locator("article .math").count():
+            page.locator("mjx-container svg").first.wait_for()
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        assert violations(page) == []
         browser.close()
