@@ -119,12 +119,31 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
                 run_module(module, tensors(before))
             same = copy.deepcopy(given)
             found = run_module(module, given)
-            if not module.training and differ(found, run_module(module, same)):
-                raise TypeError(REMEMBERS)
+            if not module.training:
+                again = run_module(module, same)
+                if _same_list(found, again):
+                    raise TypeError(
+                        "two calls return the same list, so the second changes what the first has returned. Make a new one in each call."
+                    )
+                if differ(found, again):
+                    raise TypeError(REMEMBERS)
         found = _in_single_precision(only(torch.Tensor, found))
         return _extremes(found) if inputs.get("largest and smallest values") else found
 
     return call
+
+
+def _same_list(found: Any, again: Any) -> bool:
+    """Whether two calls returned one and the same list or dict, or have it among what they returned."""
+    containers = [
+        [
+            part
+            for part in (value, *(value if isinstance(value, tuple) else ()))
+            if isinstance(part, list | dict)
+        ]
+        for value in (found, again)
+    ]
+    return any(one is other for one in containers[0] for other in containers[1])
 
 
 def _in_single_precision(value: Any) -> Any:
@@ -312,7 +331,11 @@ layer_norm = Exercise(
         ),
         Case("three sentences, in one of which all numbers are equal: its variance is 0", _constant_rows),
         Case("all other words changed", _others_changed, every_word_by_itself),
-        Case("gradients reach x, gamma and beta", _layer_norm(3, 4, 7), reaches=("x", "gamma", "beta")),
+        Case(
+            "gradients reach x, gamma and beta, also where all numbers of a row are equal",
+            together(_layer_norm(3, 4, 7), _constant_rows),
+            reaches=("x", "gamma", "beta"),
+        ),
     ),
     backward=sent_back(a_function),
     properties=(rows_are_standardised,),
@@ -341,6 +364,15 @@ def _feed_forward_inputs(*lead: int, scale: float = 1.0):
         }
 
     return inputs
+
+
+def _as_wide_in_between(rng: np.random.Generator) -> Inputs:
+    """Both layers have embedding_dim features."""
+    made = _feed_forward_inputs(2, TARGET_LEN)(rng)
+    weights = {
+        name: array[tuple(map(slice, [WIDTH] * array.ndim))] for name, array in made["weights"].items()
+    }
+    return {**made, "config": {"embedding_dim": WIDTH, "fully_connected_dim": WIDTH}, "weights": weights}
 
 
 def _check_doubles(learner: Callable, inputs: Inputs) -> None:
@@ -372,8 +404,13 @@ feed_forward = Exercise(
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
         Case(
-            "one sentence of 6 words, without a batch axis; then a batch of one",
-            together(_feed_forward_inputs(TARGET_LEN, scale=20.0), _feed_forward_inputs(1, TARGET_LEN)),
+            "6 words, without a batch axis; then a batch of one; then x with four axes, and fully_connected_dim = embedding_dim",
+            together(
+                _feed_forward_inputs(TARGET_LEN, scale=20.0),
+                _feed_forward_inputs(1, TARGET_LEN),
+                _feed_forward_inputs(2, 3, TARGET_LEN),
+                _as_wide_in_between,
+            ),
         ),
         Case(
             "gradients reach x and every weight",
@@ -447,6 +484,17 @@ def _alone(make: Callable[[np.random.Generator], Inputs]):
     return inputs
 
 
+def _after(make: Callable[[np.random.Generator], Inputs], before: Callable[[np.random.Generator], Inputs]):
+    """Inputs for a module that has answered others before."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made, first = make(rng), before(rng)
+        arrays = {name: value for name, value in first.items() if isinstance(value, np.ndarray)}
+        return {**made, "asked_before": arrays}
+
+    return inputs
+
+
 def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder_layer_inputs()(rng)
     more = np.concatenate([inputs["x"], f32(normal(rng, BATCH, 2, WIDTH))], axis=1)
@@ -473,8 +521,11 @@ encoder_layer = Exercise(
             _encoder_layer_inputs(masked=True, eps=LARGE_EPS),
         ),
         Case(
-            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
-            _encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2; then a call without a mask, after one with it",
+            together(
+                _encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+                _after(_encoder_layer_inputs(norm_first=True), _encoder_layer_inputs(masked=True)),
+            ),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_layer_inputs(dropout_rate=1.0)),
         Case(
@@ -551,9 +602,16 @@ def _two_heads(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.ra
 
 
 def _single_sentence(rng: np.random.Generator) -> Inputs:
-    """Of more words than the vocabulary has."""
+    """Of more words than the vocabulary has, for a module that has read one of three words before."""
     made = _two_heads(_encoder_inputs(words=6, layers=3))(rng)
-    return {**made, "source_ids": rng.integers(1, 5, (1, SOURCE_LEN)), "other positions": True}
+    ids = rng.integers(1, 5, (1, 60))
+    return {
+        **made,
+        "config": {**made["config"], "max_len": 70},
+        "source_ids": ids,
+        "other positions": True,
+        "asked_before": {"source_ids": ids[:, :3].copy()},
+    }
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -597,7 +655,10 @@ encoder = Exercise(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
-        Case("a batch of one sentence, 3 layers, 2 heads, other numbers in self.positions", _single_sentence),
+        Case(
+            "one sentence of 3 words, then one of 60: 3 layers, 2 heads, other numbers in self.positions",
+            _single_sentence,
+        ),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
@@ -675,8 +736,11 @@ decoder_layer = Exercise(
         ),
         Case("post-norm, both masks, layernorm_eps=0.2", _decoder_layer_inputs(masked=True, eps=LARGE_EPS)),
         Case(
-            "pre-norm, both masks, layernorm_eps=0.2",
-            _decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+            "pre-norm, both masks, layernorm_eps=0.2; then a call without masks, after one with them",
+            together(
+                _decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+                _after(_decoder_layer_inputs(norm_first=True), _decoder_layer_inputs(masked=True)),
+            ),
         ),
         Case(
             "post-norm, both masks: 6 target words, 6 source words",
@@ -766,6 +830,19 @@ def _decoder_inputs(
     return inputs
 
 
+def _long_sentence(rng: np.random.Generator) -> Inputs:
+    """Alone, for a module that has read one of three words before."""
+    made = _other_positions(_two_heads(_alone(_decoder_inputs())))(rng)
+    ids = rng.integers(1, TARGET_WORDS, (1, 60))
+    before = {"target_ids": ids[:, :3].copy(), "memory": made["memory"].copy()}
+    return {
+        **made,
+        "config": {**made["config"], "max_len": 70},
+        "target_ids": ids,
+        "asked_before": before,
+    }
+
+
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     value = _call_module("target_ids", "memory", "target_mask", "source_mask")(learner, inputs)
     output, weights = _pair(value, "(output, cross_weights)")
@@ -797,10 +874,12 @@ decoder = Exercise(
             without_options(_decoder_inputs(source_len=4)),
         ),
         Case(
-            "the same with masks that hide nothing; then one sentence alone, with 2 heads and other numbers in self.positions",
+            "the same with masks that hide nothing; then one sentence alone, with 2 heads and other numbers in self.positions; then one of 60 "
+            "words, after one of 3",
             together(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
                 _other_positions(_two_heads(_alone(_decoder_inputs(masked=True)))),
+                _long_sentence,
             ),
         ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
@@ -862,6 +941,13 @@ def _all_padded(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.r
     return inputs
 
 
+def _only_padding(rng: np.random.Generator) -> Inputs:
+    """The second of three targets has no word at all, and another one no padding."""
+    made = _two_batches(3, (5, 7), (8, 14), padded=False)(rng)
+    made["target_ids"][1] = PAD
+    return made
+
+
 def future_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No target position may attend to a later one, and each real one may attend to itself."""
     mask = outputs["target_mask"]
@@ -882,9 +968,15 @@ make_masks = Exercise(
                 _all_padded(_two_batches(3, (5, 8), (9, 14))),
             ),
         ),
-        Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
+        Case(
+            "two pairs, the source shorter than the target; then targets of more than 512 words",
+            together(_two_batches(2, (4, 7), (8, 14)), _two_batches(2, (4, 7), (520, 600))),
+        ),
         Case("padded with another id: pad_id=9", _two_batches(3, (5, 7), (8, 14), pad_id=9)),
-        Case("a batch without any padding", _two_batches(4, (16, 30), (5, 15), padded=False)),
+        Case(
+            "a batch without any padding; then one in which a target has nothing else",
+            together(_two_batches(4, (16, 30), (5, 15), padded=False), _only_padding),
+        ),
         Case("targets of a single word, which sees itself", _two_batches(3, (6, 20), (1, 1))),
     ),
     properties=(future_is_blocked,),
@@ -1144,7 +1236,10 @@ label_smoothed_loss = Exercise(
             "no padding, no smoothing: plain cross-entropy; then some words cost exactly nothing",
             together(_loss((4, 4, 4), 4, 9, 0.0, padding_is_likely=True), _nothing_to_lose),
         ),
-        Case("no padding, the default's smoothing", _loss((4, 4, 4), 4, 9, None)),
+        Case(
+            "no padding, the default's smoothing; then 700 classes",
+            together(_loss((4, 4, 4), 4, 9, None), _loss((9, 9, 9), 9, 700, None)),
+        ),
         Case("sentences of 3, 6 and 4 words, smoothing 0.1", _loss((3, 6, 4), 6, 11, 0.1)),
         Case("sentences of 7 and 1 words, smoothing 0.3", _loss((7, 1), 7, 10, 0.3)),
         Case("padded with another id: pad_id=6, 0 is a word", _loss((5, 2, 4), 5, 8, 0.2, pad_id=6)),
@@ -1222,7 +1317,7 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
             self.modes.append(self.training and self.part.training)
             source = self.source_embedding[source_ids].mean(dim=1, keepdim=True)
             hidden = torch.tanh(self.target_embedding[target_ids] + source)
-            return hidden @ self.output_weight, None
+            return hidden @ self.output_weight + self.output_bias, None
 
     return TinyModel()
 
@@ -1249,11 +1344,16 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float | None
                 "source_embedding": f32(normal(rng, SOURCE_WORDS, width)),
                 "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
                 "output_weight": f32(normal(rng, width, TARGET_WORDS, scale=scale)),
+                "output_bias": f32(normal(rng, TARGET_WORDS, scale=0.3)),
             },
             "steps": steps,
         }
 
     return inputs
+
+
+_SETTINGS = {"betas", "dampening", "eps", "maximize", "momentum", "nesterov", "weight_decay"}
+"""What PyTorch's optimizers read in a group besides the learning rate."""
 
 
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -1272,6 +1372,11 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         losses = [call_function(learner, given | tensors(step)) for step in inputs["steps"]]
     if any(loss is None for loss in losses):
         raise TypeError("it returned None instead of the loss.")
+    if more := sorted({name for group in optimizer.param_groups for name in group} & _SETTINGS):
+        raise ValueError(
+            f"it has set `{more[0]}` in the optimizer's groups, where the learning rate alone is to be set: how else the weights move is the "
+            "optimizer's choice."
+        )
     return {
         "losses": np.array([float(loss) for loss in losses]),
         "in training mode": np.array(bool(model.modes) and all(model.modes)),
@@ -1291,6 +1396,7 @@ train_step = Exercise(
         "weight source_embedding",
         "weight target_embedding",
         "weight output_weight",
+        "weight output_bias",
     ),
     call=_call_train_step,
     uses=("shift_right", "label_smoothed_loss"),
@@ -1415,10 +1521,15 @@ def _around(rng: np.random.Generator, eos_id: int, ids: set[int]) -> list[int]:
     return both + below[len(both) // 2 :] + above[len(both) // 2 :]
 
 
-def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
+def _scripts(
+    lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None, padded: bool = False
+):
     """A batch of sentences of which each is the most probable continuation at every step.
 
     After its end a script goes on with other words, and so does not hide who reads on.
+
+    Args:
+        padded: the second source is a single word and padding, however long its translation is.
     """
     special = {"bos_id": BOS, "eos_id": EOS, "pad_id": PAD, **(ids or {})}
 
@@ -1436,6 +1547,8 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
                 probabilities[(name, *script[:place])] = {word: 0.7}
         source = rng.choice(sorted(set(range(10, 30)) - set(special.values())), (len(lengths), 3))
         source[:, 0] = names
+        if padded:
+            source[1, 1:] = special["pad_id"]
         model = ScriptedModel(probabilities, words=30, by_source=True, **special)
         model.sources = source.copy()
         return {"model": model, "source_ids": source, "max_len": max_len, **(ids or {})}
@@ -1459,7 +1572,10 @@ greedy_decode = Exercise(
     call=_call_greedy,
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
-        Case("three sentences of 5, 8 and 0 words: they end at different steps", _scripts((5, 8, 0), 9)),
+        Case(
+            "three sentences of 5, 8 and 0 words, the second from a padded source of one: they end at different steps",
+            _scripts((5, 8, 0), 9, padded=True),
+        ),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
             "other ids: pad 12, begin 15, end 20",
