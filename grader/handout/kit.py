@@ -30,6 +30,8 @@ from grader.reference.lab import Lab, checked_exercise
 from grader.reference.teaching_notes import NOTES, Notes, Task, read_notes
 
 EXAM_QUESTIONS = 20
+_SPOKEN = 2
+"""Of them, so many that a lab has for pairs."""
 WEEKS = (4, 8, 13)
 _MARK = ".teaching-kit"
 """A file that says that a folder is a kit, and may be replaced by another."""
@@ -131,12 +133,16 @@ def build_kit(course: Course, out: Path, run: Collection[str], say: Say = print)
 
 
 def examination(page: Page) -> list[Task]:
-    """Questions to choose from: a teacher's own, those about the reference's code, and those of the quiz, at most as many as there is room for."""
+    """Questions to choose from: a teacher's own, some that the lab has for pairs, those about the reference's code, and those of the quiz, at
+    most as many as there is room for.
+    """
     lab = page.lab
     texts = [cell.source for cell in lab.source().cells if cell.cell_type == "code"]
     quiz = [_as_task(each, "the quiz") for each in page.questions if not each.name]
     predicted = [_as_task(each, "the lab's predictions") for each in page.questions if each.name]
-    own = page.notes.exam if page.notes else ()
+    own = [*page.notes.exam] if page.notes else []
+    spoken = page.notes.discussion.items() if page.notes else ()
+    own += [Task(asked, said, 2, "a discussion in pairs") for asked, said in list(spoken)[:_SPOKEN]]
     room = EXAM_QUESTIONS - len(own)
     about = chosen(
         list(questions_about(lab.slug, lab.reference, texts, random.Random(lab.name), seconds=_SECONDS)),

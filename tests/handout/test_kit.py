@@ -134,6 +134,7 @@ def test_an_examination_has_twenty_questions_and_those_about_code_are_of_the_lab
     assert len(tasks) == kit.EXAM_QUESTIONS
     about = [task for task in tasks if task.source.startswith("the code of ")]
     assert about and all(task.source.split("`")[1] in lab.info.exercises for task in about)
+    assert sum(task.source == "a discussion in pairs" for task in tasks) == 2
     assert all(task.solution for task in tasks)
     assert len({task.text for task in tasks}) == len(tasks)
 
