@@ -164,7 +164,12 @@ masked_loss = Exercise(
                 _scored(2, 6, 8, counted=0.7, ignore_id=99),
             ),
         ),
-        Case("logits of several hundred", _scored(3, 4, 6, counted=0.9, scale=300.0)),
+        Case(
+            "logits of several hundred; of tens of thousands",
+            together(
+                _scored(3, 4, 6, counted=0.9, scale=300.0), _scored(3, 5, 7, counted=0.9, scale=30_000.0)
+            ),
+        ),
         Case(
             "nothing counts: the loss is 0; then something does, then a single place",
             together(
@@ -320,12 +325,14 @@ def _one_branch(muted: str):
 
 
 def _call_block(learner: Callable, inputs: Inputs) -> Any:
-    """The output. At a dropout rate between 0 and 1 it is compared with that in evaluation mode: how many times as large are the
-    numbers that a branch adds, where something is left of them; the share for which that is so; and whether the share of
-    those of which nothing is left is near the rate.
+    """The output; of more than a thousand words, that at the last ones. At a dropout rate between 0 and 1 it is compared with that
+    in evaluation mode: how many times as large are the numbers that a branch adds, where something is left of them; the share
+    for which that is so; and whether the share of those of which nothing is left is near the rate.
     """
     x = inputs["x"].copy()
     found = _call_module("x")(learner, inputs)
+    if x.shape[1] > 1000 and getattr(found, "shape", None) == x.shape:
+        return found[:, -9:]
     rate = inputs["config"].get("dropout_rate", 0)
     if not 0 < rate < 1 or getattr(found, "shape", None) != x.shape:
         return found
@@ -352,8 +359,8 @@ decoder_block = Exercise(
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
         Case(
-            "2 rows of 9 words, 5 heads; one row of 130 words, of which one is all zeros; rows of one word",
-            together(_block(2, 9, 5), _long_row, _block(3, 1, 2)),
+            "2 rows of 9 words, 5 heads; one row of 130 words, of which one is all zeros; one of 1,100; rows of one word",
+            together(_block(2, 9, 5), _long_row, _block(1, 1100, 2), _block(3, 1, 2)),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
@@ -404,6 +411,13 @@ def _gpt(
     return inputs
 
 
+def _long_row_of_ids(rng: np.random.Generator) -> Inputs:
+    """A row of more than a thousand words, and a few more positions than words."""
+    inputs = _gpt(1, 1100, 1)(rng)
+    inputs["weights"]["position_embedding.weight"] = f32(normal(rng, 1103, WIDTH))
+    return {**inputs, "config": {**inputs["config"], "max_len": 1103}}
+
+
 def _partly_dropped(rng: np.random.Generator) -> Inputs:
     """A dropout rate between 0 and 1, blocks that add nothing, and so many words that the logits tell what the norm gives."""
     inputs = _gpt(6, 9, 1, rate=float(rng.uniform(0.3, 0.6)), training=True)(rng)
@@ -417,12 +431,14 @@ def _partly_dropped(rng: np.random.Generator) -> Inputs:
 
 
 def _call_gpt(learner: Callable, inputs: Inputs) -> Any:
-    """The logits. At a dropout rate between 0 and 1 they are traced back to what came into the norm: the share of the numbers
+    """The logits; of more than a thousand words, those of the last ones. At a dropout rate between 0 and 1 they are traced back to what came into the norm: the share of the numbers
     that are 0, or else the sum of token and position times one factor a word; and whether the share of zeros is near the rate.
     """
     found = _call_module("ids")(learner, inputs)
     weights, config = inputs["weights"], inputs["config"]
     rate, words = config.get("dropout_rate", 0), config["vocabulary_size"]
+    if inputs["ids"].shape[1] > 1000 and getattr(found, "shape", None) == (*inputs["ids"].shape, words):
+        return found[:, -9:]
     if not 0 < rate < 1 or getattr(found, "shape", None) != (*inputs["ids"].shape, words):
         return found
     table = weights["token_embedding.weight"].astype(float)
@@ -454,8 +470,8 @@ gpt = Exercise(
             "2 rows of 11 words, as many as there are positions; 3 blocks of 2 heads", _gpt(2, 11, 3, heads=2)
         ),
         Case(
-            "4 rows of 5 words, 1 block of 5 heads; then a single row",
-            together(_gpt(4, 5, 1, heads=5), _gpt(1, 6, 2)),
+            "4 rows of 5 words, 1 block of 5 heads; then a single row; then one of 1,100 words",
+            together(_gpt(4, 5, 1, heads=5), _gpt(1, 6, 2), _long_row_of_ids),
         ),
         Case(
             "dropout: rate 1 in training, then in evaluation; the default in training; a rate below 1",
@@ -557,6 +573,19 @@ def _counted(n: int, words: int, rows: int, longest: int = 12, strength: tuple[f
     return inputs
 
 
+def _nothing_to_count(rng: np.random.Generator) -> Inputs:
+    """Only empty lists: every word is equally likely."""
+    words = int(rng.integers(3, 30))
+    contexts = [[], [int(rng.integers(words))], rng.integers(0, words, 4).tolist()]
+    return {
+        "sequences": [[] for _ in range(int(rng.integers(1, 4)))],
+        "n": 3,
+        "vocabulary_size": words,
+        "strength": float(rng.uniform(0.7, 4.0)),
+        "contexts": contexts,
+    }
+
+
 def _call_ngrams(learner: Callable, inputs: Inputs) -> Any:
     given = dict(inputs)
     contexts = given.pop("contexts")
@@ -590,7 +619,10 @@ ngram_model = Exercise(
         Case("pairs (n = 2), 6 words", _counted(2, 6, 12)),
         Case("three in a row (n = 3), 8 words, `strength` below 1", _counted(3, 8, 20, strength=(0.1, 0.5))),
         Case("up to five in a row (n = 5), 3 words", _counted(5, 3, 15, longest=14)),
-        Case("single words (n = 1), then pairs", together(_counted(1, 7, 6), _counted(2, 7, 9))),
+        Case(
+            "single words (n = 1), then pairs; then all lists are empty",
+            together(_counted(1, 7, 6), _counted(2, 7, 9), _nothing_to_count),
+        ),
     ),
     properties=(rows_sum_to_one, nothing_is_impossible),
 )
@@ -607,7 +639,7 @@ def _drawn_from(
     **settings: tuple[float, float],
 ):
     """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds; the others are left to
-    the learner's function. The rows lie ``apart`` from each other."""
+    the learner's function. The rows lie ``apart`` from each other, and no two logits of a row are equal, even far from 0."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         while True:
@@ -616,9 +648,13 @@ def _drawn_from(
                 for name, (low, high) in settings.items()
             }
             logits = f32(normal(rng, *lead, words, scale=scale))
-            if _telling(logits / given.get("temperature", 1.0), given.get("top_k"), given.get("top_p")):
-                rows = np.arange(logits[..., 0].size).reshape(*logits.shape[:-1], 1)
-                return {"logits": f32(logits + shift - apart * rows), **given}
+            rows = np.arange(logits[..., 0].size).reshape(*logits.shape[:-1], 1)
+            moved = f32(logits + shift - apart * rows)
+            different = (np.diff(np.sort(moved, axis=-1), axis=-1) > 0).all()
+            if different and _telling(
+                logits / given.get("temperature", 1.0), given.get("top_k"), given.get("top_p")
+            ):
+                return {"logits": moved, **given}
 
     return inputs
 
@@ -708,7 +744,7 @@ sampling_probabilities = Exercise(
             "top-k: a batch of 2 rows of 3 places; logits far above 0; logits far below 0",
             together(
                 _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
-                _drawn_from(2, words=8, top_k=(3, 5), shift=600.0, apart=300.0),
+                _drawn_from(2, words=8, top_k=(3, 5), shift=20_000.0, apart=300.0),
                 _drawn_from(2, words=8, top_k=(3, 3), shift=-12_000.0, apart=300.0),
             ),
         ),
@@ -1022,16 +1058,20 @@ def _gated(*lead: int, width: int, inner: int, scale: float = 1.5):
     return inputs
 
 
-def _large_gates(rng: np.random.Generator) -> Inputs:
-    """Half of the gates are above 100, half below -100. All that is added up is above 0: nothing cancels out."""
-    inputs = _gated(4, width=6, inner=8)(rng)
-    signs = rng.permutation(np.repeat([1, -1], 4))[:, None]
-    return {
-        "x": f32(rng.uniform(1, 2, inputs["x"].shape)),
-        "w_gate": f32(signs * rng.uniform(20, 50, inputs["w_gate"].shape)),
-        "w_up": np.abs(inputs["w_up"]),
-        "w_down": np.abs(inputs["w_down"]),
-    }
+def _large_gates(times: float) -> Callable[[np.random.Generator], Inputs]:
+    """Half of the gates are above 100 ``times`` so much, half as far below 0. All that is added up is above 0: nothing cancels out."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = _gated(4, width=6, inner=8)(rng)
+        signs = rng.permutation(np.repeat([1, -1], 4))[:, None]
+        return {
+            "x": f32(rng.uniform(1, 2, made["x"].shape)),
+            "w_gate": f32(times * signs * rng.uniform(20, 50, made["w_gate"].shape)),
+            "w_up": np.abs(made["w_up"]),
+            "w_down": np.abs(made["w_down"]),
+        }
+
+    return inputs
 
 
 def _closed_gates(rng: np.random.Generator) -> list[Inputs]:
@@ -1051,18 +1091,19 @@ swiglu = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
         Case(
-            "a batch (3, 4, 8); a single word; as many hidden values as features; gates of a hundred and more",
+            "a batch (3, 4, 8); a single word; as many hidden values as features; gates of a hundred and more, then of tens of thousands",
             together(
                 _gated(3, 4, width=8, inner=11),
                 _gated(width=7, inner=9),
                 _gated(4, width=6, inner=6, scale=2.5),
-                _large_gates,
+                _large_gates(1),
+                _large_gates(200),
             ),
         ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
         Case(
             "gradients reach x and all weights, with gates of a hundred and more, too",
-            together(_gated(3, width=6, inner=8), _large_gates),
+            together(_gated(3, width=6, inner=8), _large_gates(1)),
             reaches=("x", "w_gate", "w_up", "w_down"),
         ),
     ),
@@ -1190,6 +1231,7 @@ def pieces_make_no_difference(runs: list[Run]) -> np.ndarray:
 
 
 def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    """All pieces one after the other; of more than a thousand words, what belongs to the last ones."""
     import torch
 
     given = tensors(inputs)
@@ -1218,7 +1260,10 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
             output, cache = result
             found.append(output)
             start += size
-        return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
+        results = {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
+    if start > 1000 and all(part.ndim == 4 and part.shape[2] == start for part in results.values()):
+        return {name: part[:, :, -9:] for name, part in results.items()}
+    return results
 
 
 def _run_last_piece(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -1241,8 +1286,12 @@ attend_with_cache = Exercise(
     uses=("grouped_query_attention",),
     cases=(
         Case(
-            "7 words at once, without a cache; then 20 words of a single sentence, and one more",
-            together(_in_pieces((7,), 4, 2, 6), _in_pieces((20, 1), 4, 2, 6, batch=1)),
+            "7 words at once, without a cache; then 20 words of a single sentence, and one more; then 1,100, and one more",
+            together(
+                _in_pieces((7,), 4, 2, 6),
+                _in_pieces((20, 1), 4, 2, 6, batch=1),
+                _in_pieces((1100, 1), 2, 1, 2, batch=1),
+            ),
         ),
         Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
         Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
