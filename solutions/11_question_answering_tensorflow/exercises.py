@@ -7,6 +7,7 @@ what tensors change. Texts, scripts and weights are made as in lab 10.
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -295,8 +296,8 @@ padded_batches = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "one batch of 3 windows; then a single window",
-            together(_unpadded((5, 9, 7), 3), _unpadded((8,), 2)),
+            "one batch of 3 windows; then a single window; then one of more than 600 tokens",
+            together(_unpadded((5, 9, 7), 3), _unpadded((8,), 2), _unpadded((600,), 1)),
         ),
         Case("two batches; the second is shorter and narrower", _unpadded((11, 14, 8, 6, 4), 3)),
         Case(
@@ -327,6 +328,7 @@ def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: 
 def _without_cls(rng: np.random.Generator) -> Inputs:
     inputs = _head(3, 8, 6)(rng)
     inputs["allowed"][1, 0] = False
+    inputs["allowed"][2] = False
     return inputs
 
 
@@ -385,7 +387,7 @@ span_head = Exercise(
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
         Case(
-            "a single window, and windows of a single token; then [CLS] is not allowed everywhere",
+            "a single window, and windows of a single token; then [CLS] is not allowed everywhere, or nothing is",
             together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
         ),
         Case(
@@ -759,6 +761,17 @@ def _steps(count: int, scale: float, max_norm: float | None = 50.0):
     return inputs
 
 
+def _nothing_to_learn(rng: np.random.Generator) -> Inputs:
+    """Two steps. In the first one, only [CLS] is allowed, and is right: the loss is 0, and so are all gradients."""
+    made = _steps(2, scale=3.0)(rng)
+    first, second = made["batches"]
+    nowhere = np.zeros_like(first["start_positions"])
+    only_cls = np.zeros_like(first["allowed"])
+    only_cls[:, 0] = True
+    first = {**first, "allowed": only_cls, "start_positions": nowhere, "end_positions": nowhere.copy()}
+    return {**made, "batches": [first, second]}
+
+
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     """Runs the step as a graph, as the lab does; a batch of another shape finds the graph made for the first."""
     import keras
@@ -810,7 +823,10 @@ train_step = Exercise(
     uses=("span_loss",),
     seconds=SECONDS,
     cases=(
-        Case("one step", _steps(1, scale=3.0)),
+        Case(
+            "one step; then two, and the gradients of the first are 0, as only [CLS] is allowed",
+            together(_steps(1, scale=3.0), _nothing_to_learn),
+        ),
         Case("two steps in the same graph, with batches of other shapes", _steps(2, scale=3.0)),
         Case("gradients that are too long: shortened to 0.1", _steps(2, scale=3.0, max_norm=0.1)),
         Case("called without max_norm", _steps(2, scale=8.0, max_norm=None)),
@@ -866,6 +882,12 @@ def _with_the_full_stop(rng: np.random.Generator) -> Inputs:
     return made
 
 
+def _many_windows(rng: np.random.Generator) -> list[Inputs]:
+    """The same texts in 6 windows, then in 10; the answer is in the last one."""
+    made = asked(words=30, says=(28, 30), new_reader=ScriptedKerasReader)(rng)
+    return [made, {**made, "model": copy.deepcopy(made["model"]), "max_length": 20, "overlap": 4}]
+
+
 def _one_token_too_long(rng: np.random.Generator) -> Inputs:
     made = asked(words=7, says=(2, 6), decoy=1, new_reader=ScriptedKerasReader)(rng)
     return {**made, "max_answer_length": 7}
@@ -887,7 +909,10 @@ answer = Exercise(
                 _one_token_too_long,
             ),
         ),
-        Case("a full stop that belongs to the answer", _with_the_full_stop),
+        Case(
+            "a full stop that belongs to the answer; then one text in 6 windows, and once more in 10, the answer in the last",
+            lambda rng: [_with_the_full_stop(rng), *_many_windows(rng)],
+        ),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),
