@@ -89,7 +89,7 @@ def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
 
 
 def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
-    """A call of a function that gradients are sent back through: only tensors will do."""
+    """A call of a function that promises a tensor: a number has the right value, but nothing in TensorFlow can go on with it."""
     import tensorflow as tf
 
     if _IN_A_GRAPH not in inputs:
@@ -140,11 +140,24 @@ def _run_layer(kind: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, 
         layer = built(learner, given["config"], lambda new: new(*arrays, **{**options, "training": False}))
         parts = _parts(kind)
         fill(layer, given["weights"], parts)
+        if before := given.get(_BEFORE):
+            _ask(layer, tensors(before))
         if given.get("in a graph of any length"):
             return _in_a_graph(layer, arrays, options), dict(parts("", layer))
         return layer(*arrays, **options), dict(parts("", layer))
 
     return run
+
+
+_BEFORE = "asked before"
+"""An input of this name has inputs that the same layer answers first: it must not keep anything of them."""
+
+
+def _ask(layer: Callable, given: Mapping[str, Any]) -> None:
+    layer(
+        *(given[name] for name in ARRAYS if name in given),
+        **{name: given[name] for name in OPTIONS if name in given},
+    )
 
 
 def _in_a_graph(layer: Callable, arrays: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -320,14 +333,15 @@ def _feed_forward_inputs(*lead: int, scale: float = 1.0):
 def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     from course_utils.models import keras_translator
 
-    x = tensors(inputs)["x"]
+    x, config = tensors(inputs)["x"], inputs["config"]
     with plain_errors():
-        layer = built(learner, inputs["config"], lambda layer: layer(x))
+        # one for each number of axes: a Sequential that was built for three takes no other
+        layer = built(learner, {**config, "axes": x.ndim}, lambda layer: layer(x), lambda: learner(**config))
         if not hasattr(layer, "weights"):
             raise keras_translator.WrongLayer(
                 f"it returned a {type(layer).__name__}; expected a Keras layer, such as a keras.Sequential."
             )
-        if learner(**inputs["config"]) is layer:
+        if learner(**config) is layer:
             raise keras_translator.WrongLayer(
                 "called twice, it returns one and the same layer, and every block would have the same weights."
             )
@@ -355,7 +369,14 @@ fully_connected = Exercise(
     seconds=SECONDS,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
-        Case("a batch of 2 sentences of 6 words", _feed_forward_inputs(2, TARGET_LEN, scale=20.0)),
+        Case(
+            "2 sentences of 6 words; then x with two axes, and x with four",
+            together(
+                _feed_forward_inputs(2, TARGET_LEN, scale=20.0),
+                _feed_forward_inputs(2),
+                _feed_forward_inputs(2, 3, TARGET_LEN),
+            ),
+        ),
         Case(
             "gradients reach x and every weight",
             _feed_forward_inputs(BATCH, SOURCE_LEN),
@@ -492,13 +513,15 @@ def _with_a_zero(make: Callable[[np.random.Generator], Inputs], **lengths: int):
 
 
 def _one_sentence(make: Callable[..., Callable[[np.random.Generator], Inputs]]):
-    """A single sentence, of more words than the vocabulary has."""
+    """A single sentence, of more words than the vocabulary has, for a layer that has read one of three words before."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         made = make(words=5, layers=3)(rng)
         alone = {name: made[name][:1] for name in ARRAYS if name in made}
-        alone |= {"config": {**made["config"], "num_heads": 2}, "in a graph of any length": True}
-        return {**made, **alone, "x": rng.integers(1, 5, alone["x"].shape, dtype=np.int32)}
+        alone |= {"x": rng.integers(1, 5, (1, 60), dtype=np.int32), "in a graph of any length": True}
+        config = {**made["config"], "num_heads": 2, "max_len": 70}
+        short = {name: array[:, :3] for name, array in alone.items() if name in ARRAYS}
+        return {**made, **alone, "config": config, _BEFORE: short}
 
     return inputs
 
@@ -554,7 +577,7 @@ encoder = Exercise(
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
         Case(
-            "a batch of one sentence, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            "one sentence of 3 words, then one of 60, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
             _one_sentence(_encoder_inputs),
         ),
         Case(
@@ -791,7 +814,7 @@ decoder = Exercise(
             _few_features(_decoder_inputs(norm_first=True, training=True)),
         ),
         Case(
-            "a batch of one sentence, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            "one sentence of 3 words, then one of 60, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
             _one_sentence(_decoder_inputs),
         ),
         Case(
@@ -832,7 +855,11 @@ def _run_transformer(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, 
     source, target = given["source_ids"], given["target_ids"]
     model = built(learner, given["config"], lambda model: model(source, target, training=False))
     fill(model, given["weights"], keras_translator.transformer)
-    found = model(source, target, **{name: given[name] for name in ("training",) if name in given})
+    options = {name: given[name] for name in ("training",) if name in given}
+    if given.get("in a graph of any length"):
+        found = _in_a_graph(model, (source, target), options)
+    else:
+        found = model(source, target, **options)
     return found, dict(keras_translator.transformer("", model))
 
 
@@ -840,6 +867,13 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
     with plain_errors():
         found, _ = _run_transformer(learner, tensors(inputs))
     return _with_weights(found, 1, inputs["target_ids"] != PAD, "logits")
+
+
+def _for_every_length(rng: np.random.Generator) -> Inputs:
+    return {
+        **with_longer_tables(_transformer_inputs(padded=True))(rng),
+        "in a graph of any length": True,
+    }
 
 
 def _source_padded(rng: np.random.Generator) -> list[Inputs]:
@@ -871,11 +905,11 @@ transformer = Exercise(
             future_words_change_nothing,
         ),
         Case(
-            "post-norm, padded source and target, 7 and 6 words, then 6 and 6; then with longer tables, and every default",
+            "post-norm, padded source and target, 7 and 6 words, then 6 and 6; then with longer tables, every default, in a graph for every length",
             together(
                 _transformer_inputs(padded=True),
                 _transformer_inputs(padded=True, source_len=TARGET_LEN),
-                without_options(with_longer_tables(_transformer_inputs(padded=True))),
+                without_options(_for_every_length),
             ),
         ),
         Case(
@@ -960,7 +994,10 @@ masked_loss = Exercise(
             "no padding, no smoothing: plain cross-entropy",
             _labelled((4, 4, 4), 4, 9, padding=2, smoothing=0.0),
         ),
-        Case("no padding, the default's smoothing", _labelled((4, 4, 4), 4, 9)),
+        Case(
+            "no padding, the default's smoothing; then 700 classes",
+            together(_labelled((4, 4, 4), 4, 9), _labelled((9, 9, 9), 9, 700)),
+        ),
         Case("sentences of 2, 6 and 5 words, no smoothing", _labelled((2, 6, 5), 6, 11, smoothing=0.0)),
         Case(
             "sentences of 7 and 1 words, int64 labels, smoothing 0.3",
@@ -1033,7 +1070,7 @@ def padding_changes_no_accuracy(runs: list[Run]) -> np.ndarray:
 masked_accuracy = Exercise(
     name="masked_accuracy",
     returns=("accuracy",),
-    call=call_with_tensors,
+    call=_call_for_tensors,
     seconds=SECONDS,
     cases=(
         Case("three sentences without padding", _guessed(61, padded=False)),
@@ -1338,8 +1375,14 @@ def _around(rng: np.random.Generator, eos_id: int, ids: set[int]) -> list[int]:
     return [id for pair in zip_longest(below, above) for id in pair if id is not None]
 
 
-def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
-    """A batch of sentences; after its end a script goes on with other words, and does not hide who reads on."""
+def _scripts(
+    lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None, padded: bool = False
+):
+    """A batch of sentences; after its end a script goes on with other words, and does not hide who reads on.
+
+    Args:
+        padded: the second source is a single word and padding, however long its translation is.
+    """
     special = {"bos_id": BOS, "eos_id": EOS, "pad_id": PAD, **(ids or {})}
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -1354,6 +1397,8 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         ordinary = np.array(sorted(set(range(10, 30)) - set(special.values())), dtype=np.int32)
         source = rng.choice(ordinary, (len(lengths), 3))
         source[:, 0] = names
+        if padded:
+            source[1, 1:] = special["pad_id"]
         model = ScriptedModel(scripts, words=30, **special)
         return {"model": model, "source_ids": source, "max_len": max_len, **(ids or {})}
 
@@ -1389,7 +1434,10 @@ greedy_decode = Exercise(
     seconds=SECONDS,
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
-        Case("three sentences of 3, 8 and 0 words: they end at different steps", _scripts((3, 8, 0), 9)),
+        Case(
+            "three sentences of 3, 8 and 0 words, the second from a padded source of one: they end at different steps",
+            _scripts((3, 8, 0), 9, padded=True),
+        ),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
             "other ids: pad 12, begin 15, end 20",
@@ -1473,6 +1521,12 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
                     f"when the file's weights were read, the loaded model had {len(again.weights)} variables to put them "
                     f"into, and should have had {len(model.weights)}."
                 )
+        says = again.get_config()
+        if lost := [name for name, given in inputs["config"].items() if says.get(name, None) != given]:
+            raise keras_translator.WrongLayer(
+                f"the model that was made again gives a configuration in which {', '.join(lost)} is lost, or is another one: it could "
+                "not be saved once more."
+            )
         if again.name != model.name:
             raise keras_translator.WrongLayer(
                 f"the model that was made again is named {again.name}; its configuration says {model.name}."
