@@ -58,7 +58,8 @@ def test_the_committed_notebook_is_what_its_source_gives_on_other_processors(nam
     """Releases hold what is expected at the public seed. The catalogue is judged at that seed and another one, in turn; a build judges three."""
     its_turn(LABS.index(name), len(LABS))
     every = request.config.getoption("--every-lab")
-    seeds = SEEDS if every else tuple(sorted({PUBLIC_SEED, SEEDS[turn_of(len(SEEDS))]}, reverse=True))
+    others = [seed for seed in SEEDS if seed != PUBLIC_SEED]  # at one seed alone, a constant may be right in every check
+    seeds = SEEDS if every else (PUBLIC_SEED, others[turn_of(len(others))])
     for row in processors.in_turn(every):
         said = processors.in_row(row, "-c", CHECKED, str(ROOT), name, *map(str, seeds))
         assert not said, f"{row.name}: {said}"
