@@ -83,7 +83,9 @@ def _is_one_number(exercise: Exercise, outcomes: Sequence[Outcome], expected: Ex
         for outcome, right in zip(outcomes, expected.reference, strict=True)
         for run, wanted in zip(outcome.runs, right.runs, strict=False)
         for name, array in run.items()
-        if np.shape(wanted.get(name)) != array.shape or not close(exercise, array, wanted[name]).all()
+        if name not in wanted
+        or wanted[name].shape != array.shape
+        or not close(exercise, array, wanted[name]).all()
     ]
     if wrong and all(array.dtype.kind == "b" and array.size == 1 for array in wrong):
         return True

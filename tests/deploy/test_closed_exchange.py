@@ -136,7 +136,7 @@ def test_the_graders_group_cannot_be_borrowed_from_their_folder(exchange):
 def test_what_nobody_could_grade_is_refused_and_not_noted_as_handed_in(exchange):
     inbound = exchange / "nlp" / "inbound"
     inbound.chmod(0o1733)
-    assert "setup.sh mends it" in as_user(LEARNER, lambda: submit(exchange))
+    assert "setup.sh fixes it" in as_user(LEARNER, lambda: submit(exchange))
     assert not list(inbound.iterdir()) and not (exchange / "home/cache").exists()
 
 
