@@ -108,7 +108,7 @@ class FullyConnected(Quick):
         super().__init__()
         self.network = self.feed_forward(embedding_dim, fully_connected_dim)
 
-    def call(self, x):
+    def call(self, x, training=None):
         return widened(self.network, x)
 
 

@@ -91,11 +91,14 @@ def merge_in_place(word, pair):
 @variant("merge")
 def merge_by_recursion(word, pair):
     """Splits at the first place where the pair stands."""
-    for i in range(len(word) - 1):
-        if word[i : i + 2] == tuple(pair):
-            left = (*word[:i], b"".join(pair))
-            return left + merge_by_recursion(word[i + 2 :], pair)
-    return tuple(word)
+
+    def merged(rest):
+        for i in range(len(rest) - 1):
+            if rest[i : i + 2] == tuple(pair):
+                return (*rest[:i], b"".join(pair), *merged(rest[i + 2 :]))
+        return tuple(rest)
+
+    return merged(word)
 
 
 # ---------------------------------------------------------------------------------- encode
