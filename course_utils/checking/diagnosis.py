@@ -21,7 +21,7 @@ from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.rounding import same_outcome
 from course_utils.checking.symptoms.exceptions import complaint_of, may_be_one_mistake
 from course_utils.checking.symptoms.find import MOST, symptoms_of
-from course_utils.checking.symptoms.pairs import close
+from course_utils.checking.symptoms.pairs import same_array
 from course_utils.checking.symptoms.symptom import Symptom
 from course_utils.checking.wording import in_one_form
 
@@ -83,9 +83,7 @@ def _is_one_number(exercise: Exercise, outcomes: Sequence[Outcome], expected: Ex
         for outcome, right in zip(outcomes, expected.reference, strict=True)
         for run, wanted in zip(outcome.runs, right.runs, strict=False)
         for name, array in run.items()
-        if name not in wanted
-        or wanted[name].shape != array.shape
-        or not close(exercise, array, wanted[name]).all()
+        if name not in wanted or not same_array(exercise, array, wanted[name])
     ]
     if wrong and all(array.dtype.kind == "b" and array.size == 1 for array in wrong):
         return True

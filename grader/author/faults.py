@@ -46,10 +46,6 @@ _MUTANT_SECONDS = 2.0
 """CPU time that one case of a mutant may take."""
 
 
-def _in_notebook(lab: Lab, text: str) -> str:
-    return lab.at(f"{lab.name}.py", text)
-
-
 def _in_exercise(lab: Lab, exercise: Exercise, title: str = "") -> str:
     """The place of a check's title: in the exercise, since others may have the same; else where a property says it; else of the exercise."""
     lines = dict(enumerate((lab.folder / EXERCISES).read_text("utf-8").splitlines(), 1))
@@ -69,7 +65,7 @@ def source_faults(lab: Lab, source: NotebookNode) -> list[str]:
     checked = [key for cell in source.cells if (key := checked_exercise(cell))]
     for cell in solutions:
         if not REGION.search(cell.source):
-            place = _in_notebook(lab, cell.source.partition("\n")[0])
+            place = lab.at_cell(cell.source.partition("\n")[0])
             faults.append(
                 f"{place}: solution cell {cell.id!r} has no ### BEGIN SOLUTION ... ### END SOLUTION region."
             )
@@ -82,11 +78,11 @@ def source_faults(lab: Lab, source: NotebookNode) -> list[str]:
         if exercise.name not in defined:
             faults.append(f"{place}: {key} has no solution cell with grade_id {exercise.name!r}.")
     faults += [
-        f"{_in_notebook(lab, key)}: a check cell names {key}, which is not an exercise."
+        f"{lab.at_cell(key)}: a check cell names {key}, which is not an exercise."
         for key in set(checked) - set(lab.exercises)
     ]
     if any(cell.get("outputs") for cell in source.cells):
-        faults.append(f"{_in_notebook(lab, '')}: the source contains outputs.")
+        faults.append(f"{lab.at_cell('')}: the source contains outputs.")
     return faults
 
 
@@ -199,7 +195,7 @@ def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:
     exercises = lab.exercises.values()
     for key, exercise in lab.exercises.items():
         cells = code_before_check(source, key)
-        tried = [("the reference", "", _in_notebook(lab, f'"grade_id": "{exercise.name}"'))]
+        tried = [("the reference", "", lab.at_cell(f'"grade_id": "{exercise.name}"'))]
         for entry in lab.variants.get(key, []):
             tried.append((f"the correct variant {entry.name}", entry.source, lab.at(VARIANTS, entry.line)))
         for who, text, place in tried:
@@ -256,7 +252,7 @@ def stub_faults(lab: Lab, source: NotebookNode, release: NotebookNode) -> list[s
         if is_solution(cell):
             wanted = REGION.sub(lambda region: _indented(STUB, region.group(1)), cell.source)
             if released.get(cell.id) != wanted:
-                place = _in_notebook(lab, cell.source.partition("\n")[0])
+                place = lab.at_cell(cell.source.partition("\n")[0])
                 faults.append(f"{place}: the stub of {cell.id!r} is not its solution minus the blanks.")
     return faults
 

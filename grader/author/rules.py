@@ -84,10 +84,6 @@ def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) 
     ]
 
 
-def _in_notebook(lab: Lab, text: str) -> str:
-    return lab.at(f"{lab.name}.py", text)
-
-
 def _teaching(lab: Lab) -> Iterator[str]:
     """Notes for teachers are optional; those that are there are complete."""
     try:
@@ -150,19 +146,19 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     page, number = source.cells[0].source, lab.name.partition("_")[0]
     heading = page.splitlines()[0] if page else ""
     if not heading.startswith(f"# Lab {number}: "):
-        yield f"{_in_notebook(lab, heading)}: the first cell must begin with the heading '# Lab {number}: ...'."
+        yield f"{lab.at_cell(heading)}: the first cell must begin with the heading '# Lab {number}: ...'."
     if SECONDS in page:
         yield (
-            f"{_in_notebook(lab, SECONDS)}: there is nothing to put in place of {SECONDS}: {SETTINGS} has no measured_seconds. "
+            f"{lab.at_cell(SECONDS)}: there is nothing to put in place of {SECONDS}: {SETTINGS} has no measured_seconds. "
             f"Guess it, build, and let `make timings` measure it."
         )
     elif lab.seconds is None or f"needs {lab.seconds} seconds" not in " ".join(page.split()):
-        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
+        yield f"{lab.at_cell('**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
     promises(lab)  # reports an entry that is not as it should be, with its line
     if (lab.seconds or 0) >= MAX_SECONDS:
         yield f"{lab.at(SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
-        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
+        yield f"{lab.at_cell('**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     yield from _core_path(lab, source)
     yield from _sittings(lab, source)
     rows = [(name, float(points)) for name, _, points in ROW.findall(page)]
@@ -181,7 +177,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if rows != wanted:
         table = ", ".join(f"{name} {points:g}" for name, points in wanted)
         yield (
-            f"{_in_notebook(lab, '| # |')}: the first cell's table must have a row "
+            f"{lab.at_cell('| # |')}: the first cell's table must have a row "
             f"'| 1 | `name` | difficulty | importance | minutes | points |' for each exercise, in order, with the points of its check: {table}."
         )
 
@@ -206,7 +202,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
             f"`core_minutes` must be a whole number, at least that."
         )
     elif said not in " ".join(page.partition("**The core path**")[2].split()):
-        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say '**The core path** is ..., {said}'."
+        yield f"{lab.at_cell('**Time:**')}: the first cell must say '**The core path** is ..., {said}'."
     ids = {cell.id for cell in core}
     later = set().union(*(_names(cell)[0] for cell in source.cells if cell.id not in ids))
     known = set(dir(builtins))
@@ -214,7 +210,7 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
         stored, loaded = _names(cell)
         for name in sorted((loaded - stored - known) & later):
             yield (
-                f"{_in_notebook(lab, cell.source.splitlines()[0])}: this cell is on the core path and needs the name {name!r}, which only a section "
+                f"{lab.at_cell(cell.source.splitlines()[0])}: this cell is on the core path and needs the name {name!r}, which only a section "
                 f"that can wait defines: {', '.join(sections)}."
             )
         known |= stored
@@ -232,7 +228,7 @@ def _sittings(lab: Lab, source: NotebookNode) -> Iterator[str]:
         minutes += _words([NotebookNode(piece.cell, source=piece.text)]) / WORDS_A_MINUTE
         if round(minutes) > SITTING:
             yield (
-                f"{_in_notebook(lab, begins)}: from here, the core path goes on for more than {SITTING} minutes. Begin a section before that with "
+                f"{lab.at_cell(begins)}: from here, the core path goes on for more than {SITTING} minutes. Begin a section before that with "
                 f"{BREAK!r}, and say in the first cell which sittings there are."
             )
             return
@@ -287,29 +283,29 @@ def _order(lab: Lab, source: NotebookNode) -> Iterator[str]:
     text = "\n".join(cell.source for cell in source.cells)
     for part in PARTS:
         if text.count(part) != 1:
-            yield f"{_in_notebook(lab, part)}: {part!r} must be there once; it is there {text.count(part)} times."
+            yield f"{lab.at_cell(part)}: {part!r} must be there once; it is there {text.count(part)} times."
     places = [text.find(part) for part in PARTS]
     if -1 not in places and places != sorted(places):
         first = next(n for n in range(1, len(places)) if places[n] < places[n - 1])
-        yield f"{_in_notebook(lab, PARTS[first])}: {PARTS[first]!r} must come after {PARTS[first - 1]!r}."
+        yield f"{lab.at_cell(PARTS[first])}: {PARTS[first]!r} must come after {PARTS[first - 1]!r}."
     end = text.partition(PARTS[-1])[2]
     if "Validate" not in end and "Next: " not in end:
-        yield f"{_in_notebook(lab, PARTS[-1])}: the last section must name the next lab ('Next: ...') or nbgrader's Validate."
+        yield f"{lab.at_cell(PARTS[-1])}: the last section must name the next lab ('Next: ...') or nbgrader's Validate."
     managed = [cell for cell in source.cells if nbgrader_of(cell).get("grade_id")]
     for cell in managed:
         grade_id, points = nbgrader_of(cell)["grade_id"], nbgrader_of(cell).get("points")
         if nbgrader_of(cell).get("grade") and not (isinstance(points, int | float) and points > 0):
-            yield f"{_in_notebook(lab, grade_id)}: the check cell {grade_id!r} has no points."
+            yield f"{lab.at_cell(grade_id)}: the check cell {grade_id!r} has no points."
     ids = [nbgrader_of(cell)["grade_id"] for cell in managed if cell.cell_type == "code"]
     for solution, check in zip(ids[::2], [*ids[1::2], ""], strict=False):
         if check != f"check_{solution}":
             yield (
-                f"{_in_notebook(lab, solution)}: the cell {solution!r} must be followed by its check, with the grade_id "
+                f"{lab.at_cell(solution)}: the cell {solution!r} must be followed by its check, with the grade_id "
                 f"'check_{solution}'."
             )
             break
     if not any("show_figure(" in cell.source or "show_live(" in cell.source for cell in source.cells):
-        yield f"{_in_notebook(lab, '# %%')}: the lab has no figure: draw its mechanism with show_figure(figure, alt=...)."
+        yield f"{lab.at_cell('# %%')}: the lab has no figure: draw its mechanism with show_figure(figure, alt=...)."
 
 
 def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
@@ -318,40 +314,40 @@ def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
         first = cell.source.splitlines()[0] if cell.source else ""
         if cell.cell_type == "markdown":
             if found := re.search(r"^#+ .*\$.*", cell.source, re.MULTILINE):
-                yield f"{_in_notebook(lab, found[0])}: a heading must not contain formulas: the table of contents shows them as TeX."
+                yield f"{lab.at_cell(found[0])}: a heading must not contain formulas: the table of contents shows them as TeX."
             page = read.render(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "formula", cell.source, flags=re.DOTALL))
             shown = re.sub("<[^>]*>", "", re.sub("<code>.*?</code>", "", page, flags=re.DOTALL))
             for line in shown.splitlines():
                 if re.search(r"\*\S|\S\*|`|\]\(", line):
-                    yield f"{_in_notebook(lab, first)}: a mark of Markdown is left when this is shown: {line.strip()}"
+                    yield f"{lab.at_cell(first)}: a mark of Markdown is left when this is shown: {line.strip()}"
         if cell.cell_type != "code":
             continue
         for line in cell.source.splitlines():
             if len(line) > MAX_COLUMNS:
-                yield f"{_in_notebook(lab, line)}: a line of code of {len(line)} characters; the limit is {MAX_COLUMNS}."
+                yield f"{lab.at_cell(line)}: a line of code of {len(line)} characters; the limit is {MAX_COLUMNS}."
         if "show_" in cell.source and not is_solution(cell):
             if SKIP_TAG not in cell.metadata.get("tags", []):
-                yield f"{_in_notebook(lab, first)}: a cell that shows something needs the tag {SKIP_TAG!r}."
+                yield f"{lab.at_cell(first)}: a cell that shows something needs the tag {SKIP_TAG!r}."
             if cell.source.count("show_figure(") != cell.source.count("alt="):
-                yield f"{_in_notebook(lab, 'show_figure(')}: every show_figure needs alt='...', the figure in words."
+                yield f"{lab.at_cell('show_figure(')}: every show_figure needs alt='...', the figure in words."
         if is_solution(cell):
             continue
         try:
             tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.MULTILINE))
         except SyntaxError as error:
-            yield f"{_in_notebook(lab, first)}: this cell is not valid Python: {error.msg}."
+            yield f"{lab.at_cell(first)}: this cell is not valid Python: {error.msg}."
             continue
         prose = sum(len((ast.get_docstring(node, clean=False) or "").splitlines()) for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef | ast.ClassDef))  # fmt: skip
         if (lines := len(cell.source.splitlines()) - prose) > MAX_LINES:
-            yield f"{_in_notebook(lab, first)}: a cell of {lines} lines of code is more than a learner reads; the limit is {MAX_LINES}."
+            yield f"{lab.at_cell(first)}: a cell of {lines} lines of code is more than a learner reads; the limit is {MAX_LINES}."
 
 
 def _rubrics(lab: Lab, source: NotebookNode) -> Iterator[str]:
     for question in questions(source).values():
         items = sum(item.points for item in question.items)
         if question.items and abs(items - question.points) > 1e-9:
-            place = _in_notebook(lab, f'"grade_id": "{question.cell}"')
+            place = lab.at_cell(f'"grade_id": "{question.cell}"')
             yield f"{place}: the table of points above {question.cell} adds up to {items:g}, but the cell has {question.points:g} points."
 
 
@@ -359,12 +355,12 @@ def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:
     for key, exercise in lab.exercises.items():
         if not hints.get(key):
             yield (
-                f"{_in_notebook(lab, f'check_{exercise.name}')}: {exercise.name} needs a hint before its check: "
+                f"{lab.at_cell(f'check_{exercise.name}')}: {exercise.name} needs a hint before its check: "
                 "<details><summary>Hint 1: ...</summary>, a blank line, the text, </details>."
             )
         for hint in hints.get(key, []):
             if len(hint.text) <= MIN_HINT:
-                yield f"{_in_notebook(lab, hint.title)}: the hint {hint.title!r} of {exercise.name} is too short to help."
+                yield f"{lab.at_cell(hint.title)}: the hint {hint.title!r} of {exercise.name} is too short to help."
 
 
 def _quiz(lab: Lab) -> Iterator[str]:
@@ -407,7 +403,7 @@ def _predictions(lab: Lab, questions: list[Question]) -> Iterator[str]:
     known = {f"{lab.slug}.{question.name}" for question in questions}
     for name, key in called:
         if key not in known:
-            yield f"{_in_notebook(lab, key)}: {name}({key!r}): {QUIZ} has no heading '## [...]' of this name."
+            yield f"{lab.at_cell(key)}: {name}({key!r}): {QUIZ} has no heading '## [...]' of this name."
 
 
 def _secret(lab: Lab, source: NotebookNode) -> set[str]:

@@ -224,6 +224,10 @@ class Lab:
         line = where if isinstance(where, int) else line_of(file, where) if file.is_file() else 1
         return f"{file.relative_to(self.course.root)}:{line or 1}"
 
+    def at_cell(self, text: str) -> str:
+        """The same in the source of its notebook."""
+        return self.at(f"{self.name}.py", text)
+
     @property
     def notebook_name(self) -> str:
         return f"{self.slug}.ipynb"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,10 +35,7 @@ def wrong_pairs(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, failing: Sequence[int]
 ) -> dict[str, list[Pair]]:
     """Output -> its arrays that differ from the expected ones, in the order of the cases."""
-
-    def same(got: Any, wanted: Any) -> bool:
-        return np.shape(got) == np.shape(wanted) and bool(close(exercise, got, wanted).all())
-
+    same = partial(same_array, exercise)
     found: dict[str, list[Pair]] = {}
     for case in failing:
         outcome, reference = outcomes[case], expected.reference[case]
@@ -59,6 +57,11 @@ def wrong_pairs(
                     others = {other: each for other, each in wanted.items() if other != name}
                     found.setdefault(name, []).append(Pair(case, got[name], array, same, wrong, flat, others))
     return {name: found[name] for name in exercise.returns if name in found}
+
+
+def same_array(exercise: Exercise, got: Any, wanted: Any) -> bool:
+    """Whether two arrays have the same shape, and count as equal everywhere."""
+    return np.shape(got) == np.shape(wanted) and bool(close(exercise, got, wanted).all())
 
 
 def close(exercise: Exercise, got: Any, wanted: Any) -> np.ndarray:
