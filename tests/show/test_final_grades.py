@@ -9,6 +9,7 @@ import uuid
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from classroom import START, KernelFree, new_course, with_gradebook
@@ -35,7 +36,7 @@ from grader.show.class_report import write_report
 from grader.show.export import export
 from grader.show.feedback import enter
 from grader.show.feedback_page import as_html
-from grader.show.grades import final_grades, write_grades
+from grader.show.grades import final_grades, summary, write_grades
 from grader.show.standing import standing
 from grader.show.term import write_term
 
@@ -330,6 +331,12 @@ def test_late_days_and_more_time_move_the_penalty_and_the_log_says_so(course, tm
         with pytest.raises(GraderError, match="4 late days, and there are 3"):
             gradebook.enter_statuses([Status("ben", START, Kind.LATE_DAYS, "3", "asked")])
         assert penalties()["ben", "02"] == 4.0 and len(gradebook.statuses()) == 1
+
+
+def test_where_nobody_has_a_percentage_yet_no_grades_are_listed():
+    nobody = SimpleNamespace(percentage=None, grade="", open=())
+    term = SimpleNamespace(finals={"anna": nobody}, rules=SimpleNamespace(grades=[("pass", 50)]))
+    assert summary(term) == ["0 of 1 students have a percentage."]
 
 
 def test_rules_that_cannot_be_change_nothing_and_a_grade_says_how_it_comes_about(
