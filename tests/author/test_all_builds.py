@@ -58,7 +58,9 @@ def test_the_committed_notebook_is_what_its_source_gives_on_other_processors(nam
     """Releases hold what is expected at the public seed. The catalogue is judged at that seed and another one, in turn; a build judges three."""
     its_turn(LABS.index(name), len(LABS))
     every = request.config.getoption("--every-lab")
-    others = [seed for seed in SEEDS if seed != PUBLIC_SEED]  # at one seed alone, a constant may be right in every check
+    others = [
+        seed for seed in SEEDS if seed != PUBLIC_SEED
+    ]  # at one seed alone, a constant may be right in every check
     seeds = SEEDS if every else (PUBLIC_SEED, others[turn_of(len(others))])
     for row in processors.in_turn(every):
         said = processors.in_row(row, "-c", CHECKED, str(ROOT), name, *map(str, seeds))
