@@ -30,7 +30,7 @@ from grader.handout.demo import solved
 from grader.reference.lab import Lab, is_solution
 
 LONGEST_SECONDS = 900
-"""So long after the last hand-in the pages are waited for."""
+"""How long to wait for the pages after the last hand-in."""
 
 
 def works(lab: Lab, people: int, again: int) -> list[tuple[str, bytes]]:
@@ -101,8 +101,8 @@ def main() -> None:
 
 
 def measure(lab: Lab, inbound: Path, given: argparse.Namespace) -> tuple[list[float], float, int, int]:
-    """Seconds until each page was there, and that of the endless loop; how many pages say that work is kept; and for how many hand-ins there
-    is none.
+    """Seconds until each page was there, and that of the endless loop; how many pages say that work is kept; and how many hand-ins have
+    no page.
     """
     chance = random.Random(1)
     todo = works(lab, given.people, given.again)

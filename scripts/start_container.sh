@@ -11,7 +11,7 @@ stop() {
   exit 1
 }
 
-# writable FOLDER: whoever runs the container must be able to work there
+# writable FOLDER: the user who runs the container must be able to work there
 writable() {
   [ -w "$1" ] || stop "user $(id -u) may not write in $root/$1, which is a volume; use a named volume, or give that user the folder (on the host: chown -R $(id -u) FOLDER), then start the container again."
 }

@@ -43,7 +43,7 @@ say "[3/4] the learners' environment"
 say "[4/4] the hub"
 "$here/programs.sh" "$prefix" "$python"
 
-# Whoever can read an environment can use it; a Python in a closed folder would be found out here, not by a learner.
+# An account that can read an environment can use it; a Python in a closed folder would be found out here, not by a learner.
 for environment in "$learner" "$prefix/hub"; do
   python=$environment/bin/python
   if [ "$environment" = "$learner" ]; then python=$learner/.venv/bin/python; fi

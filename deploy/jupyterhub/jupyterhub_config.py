@@ -65,8 +65,8 @@ c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "h
 class CourseLists(PAMAuthenticator):
     """Who may log in: the people of the courses, with the machine's own passwords.
 
-    By itself JupyterHub only ever adds people and members of groups. Here it forgets, when it starts, whoever is on no list
-    any more, with all tokens, and takes out of a group whoever has left it.
+    By itself JupyterHub only ever adds people and members of groups. Here it forgets, when it starts, people who are on no list
+    any more, with all their tokens, and takes people out of the groups that they have left.
     """
 
     def add_user(self, user):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up JupyterHub for a class on this machine (Debian or Ubuntu). Run it again after any change: it brings
-# everything into the described state. Whoever is on no list any more cannot log in; accounts and homes stay.
+# everything into the described state. People who are on no list any more cannot log in; accounts and homes stay.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 . "$here/common.sh"

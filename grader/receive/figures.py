@@ -1,7 +1,7 @@
 """What the cells of a submission showed when it was handed in: text, and pictures drawn anew.
 
 Grading drops all outputs of a submission, because nothing tells that they are the outputs of its code. Cells that are not run in grading then show nothing,
-though a report may be about what they showed. Whoever reads it sees it as what it is, the learner's word. No points come of it.
+though a report may be about what they showed. Its reader sees it as what it is: the learner's word. It earns no points.
 """
 
 from __future__ import annotations

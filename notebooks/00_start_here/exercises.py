@@ -62,7 +62,7 @@ softmax = Exercise(
     cases=(
         Case("a single row of 5 scores", lambda rng: {"scores": normal(rng, 5, scale=2)}),
         Case(
-            "a table of shape (3, 4), one of whole numbers, and one of a single row, (1, 4)",
+            "a table (3, 4); one of whole numbers; one of a single row, (1, 4)",
             together(
                 lambda rng: {"scores": normal(rng, 3, 4, scale=2)},
                 _whole_numbers,
@@ -71,7 +71,7 @@ softmax = Exercise(
         ),
         Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
         Case(
-            "axis=0, the first axis: of a table, over its columns; of a batch; of a single row",
+            "axis=0, the first axis: of a table, of a batch, of a single row",
             together(
                 lambda rng: {"scores": normal(rng, 3, 4), "axis": 0},
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0},
@@ -87,7 +87,7 @@ softmax = Exercise(
             ),
         ),
         Case(
-            "other axes: axis=-2 of a table, axis=2 and axis=-3 of a batch, axis=1 of four axes",
+            "other axes: -2 of a table, 2 and -3 of a batch, 1 of four",
             together(
                 lambda rng: {"scores": normal(rng, 3, 4), "axis": -2},
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 2},
@@ -107,7 +107,7 @@ softmax = Exercise(
             lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng, 2, 4)},
         ),
         Case(
-            "in each row some scores around 900, others around -900; then a single one is much larger than all others",
+            "scores around 900 and -900 in each row; then one far above the others",
             together(_far_apart, _one_far_above),
         ),
         Case("a row, and the same row plus 7.5", _shifted, shift_changes_nothing),

@@ -65,12 +65,12 @@ rnn_forward = Exercise(
     cases=(
         Case("one sentence of 6 words: x of shape (6, 3), 4 hidden features", _recurrent((), 6, 3, 4)),
         Case(
-            "a batch of 2: x of shape (2, 5, 3); then a batch of one word, (1, 1, 3)",
+            "a batch of 2, x (2, 5, 3); then one of a single word",
             together(_recurrent((2,), 5, 3, 4), _recurrent((1,), 1, 3, 4)),
         ),
         Case("two leading axes: x of shape (2, 3, 6, 4)", _recurrent((2, 3), 6, 4, 5)),
         Case(
-            "a first state is given: one for each sentence of a batch; for one sentence; with two leading axes",
+            "a first state is given: for a batch, one sentence, two leading axes",
             together(
                 _recurrent((2,), 5, 4, 3, state=True),
                 _recurrent((), 4, 3, 5, state=True),
@@ -78,7 +78,7 @@ rnn_forward = Exercise(
             ),
         ),
         Case(
-            "very large numbers, so that a state is nearly 1 or -1; then with all sizes equal, (3, 3, 3)",
+            "very large numbers: states near 1 and -1; then all sizes equal",
             together(_saturated, _recurrent((3,), 3, 3, 3)),
         ),
         Case("word 3 of 6 changed", _one_word_changed, only_later_states_change),
@@ -133,11 +133,11 @@ additive_scores = Exercise(
     cases=(
         Case("4 queries (4, 3) and 6 keys (6, 5), compared in 7 features", _additive((), 4, 6, 3, 5, 7)),
         Case(
-            "one query (1, 4) and 5 keys (5, 3); then a batch of one, (1, 1, 4) and (1, 5, 3)",
+            "one query (1, 4) and 5 keys (5, 3); then as a batch of one",
             together(_additive((), 1, 5, 4, 3, 6), _additive((1,), 1, 5, 4, 3, 6)),
         ),
         Case(
-            "a batch of 2: query (2, 3, 6), key (2, 5, 4); then two leading axes, query (2, 3, 4, 5), key (2, 3, 7, 6)",
+            "a batch of 2, query (2, 3, 6); then two leading axes",
             together(_additive((2,), 3, 5, 6, 4, 7), _additive((2, 3), 4, 7, 5, 6, 8)),
         ),
         Case("all sizes equal: query and key (3, 3, 3)", _additive((3,), 3, 3, 3, 3, 3)),
@@ -172,15 +172,15 @@ dot_product_scores = Exercise(
     cases=(
         Case("dot: query (4, 3), key (6, 3)", _dot((), 4, 6, 3)),
         Case(
-            "dot, a batch of 2: query (2, 4, 3), key (2, 5, 3); then a batch of one, with one query",
+            "dot: a batch of 2, query (2, 4, 3); then a batch of one query",
             together(_dot((2,), 4, 5, 3), _dot((1,), 1, 5, 3)),
         ),
         Case(
-            "general: query (4, 3), key (6, 5), w (3, 5); then query and key of one length, w (3, 3)",
+            "general: query (4, 3), key (6, 5); then equally long, w (3, 3)",
             together(_dot((), 4, 6, 3, 5), _dot((), 4, 6, 3, 3)),
         ),
         Case(
-            "general, a batch of 2: query (2, 4, 6), key (2, 5, 3), w (6, 3); then two leading axes, (2, 3)",
+            "general: a batch of 2, w (6, 3); then two leading axes, (2, 3)",
             together(_dot((2,), 4, 5, 6, 3), _dot((2, 3), 4, 7, 5, 6)),
         ),
         Case(
@@ -236,10 +236,13 @@ def _far_apart(rng: np.random.Generator) -> Inputs:
 
 
 def _with_last_feature(rng: np.random.Generator, queries: list[int], keys: list[int]) -> Inputs:
-    inputs = _attend((), len(queries), len(keys), 4, 6)(rng)
-    large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
-    large["query"][..., -1], large["key"][..., -1] = rng.permutation(queries), rng.permutation(keys)
-    return {**inputs, **large}
+    """Drawn again while two scores of a query are equal: sixteenths sometimes are, and then there is no single best key."""
+    while True:
+        inputs = _attend((), len(queries), len(keys), 4, 6)(rng)
+        large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
+        large["query"][..., -1], large["key"][..., -1] = rng.permutation(queries), rng.permutation(keys)
+        if np.diff(np.sort(large["query"] @ large["key"].T)).all():
+            return {**inputs, **large}
 
 
 def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -261,17 +264,17 @@ attend = Exercise(
     uses=("dot_product_scores",),
     cases=(
         Case(
-            "one query (1, 3), 5 keys (5, 3), 5 values (5, 4); then a batch of one of them",
+            "one query (1, 3), 5 values (5, 4); then as a batch of one",
             together(_attend((), 1, 5, 3, 4), _attend((1,), 1, 5, 3, 4)),
         ),
         Case("4 queries (4, 3), 6 keys (6, 3), 6 values (6, 5)", _attend((), 4, 6, 3, 5)),
         Case(
-            "a batch of 2: query (2, 4, 3), key (2, 6, 3), value (2, 6, 5); then two leading axes, (2, 3)",
+            "a batch of 2, value (2, 6, 5); then two leading axes, (2, 3)",
             together(_attend((2,), 4, 6, 3, 5, constant=True), _attend((2, 3), 4, 7, 5, 6, constant=True)),
         ),
         Case("all sizes equal: query, key and value (4, 4, 4)", _attend((4,), 4, 4, 4, 4)),
         Case(
-            "very large scores, positive or negative; scores far apart; shares from nearly 1 to nearly 0",
+            "very large scores, positive or negative; then shares near 1 and 0",
             together(_large_scores, _far_apart, _attend((), 6, 8, 4, 5, spread=2.0)),
         ),
     ),
@@ -332,15 +335,15 @@ reweight = Exercise(
     cases=(
         Case("5 words of 4 features; then 4 words of 4", together(_words(5, 4), _words(4, 4))),
         Case(
-            "3 words of 6 features; then a batch of one sentence, (1, 3, 6); then a sentence of one word",
+            "3 words of 6 features; then as a batch of one; then one word",
             together(_words(3, 6), _words(1, 3, 6), _words(1, 5)),
         ),
         Case(
-            "a batch of 2: x of shape (2, 6, 4); then two leading axes, (2, 3, 5, 4)",
+            "a batch of 2, (2, 6, 4); then two leading axes, (2, 3, 5, 4)",
             together(_words(2, 6, 4, constant=True), _words(2, 3, 5, 4, constant=True)),
         ),
         Case(
-            "very long words: large dot products, positive, negative and near 0; then some words about three times as long as others",
+            "very large dot products, positive, negative and near 0; then words unequally long",
             together(_very_long, _unequally_long),
         ),
         Case("the sentence said twice", _said_twice, saying_it_twice_changes_nothing),
@@ -424,7 +427,7 @@ layer_cost = Exercise(
             ),
         ),
         Case(
-            "dilated, where the layers just reach: kernel 3 and 27 or 243 positions, kernel 5 and 125, kernel 8 and 512",
+            "dilated, lengths that the layers just reach: 27 and 243 with kernel 3",
             together(  # ratios of logarithms are whole, or a little more or less
                 *(
                     _layer("dilated", lambda rng, n=n: n, kernel=kernel)
@@ -433,7 +436,7 @@ layer_cost = Exercise(
             ),
         ),
         Case(
-            "dilated, where the layers just do not reach: kernel 3 and 10, 244 or 2,188 positions, kernel 2 and 4,097",
+            "dilated, lengths just out of reach: 10, 244 and 2,188 with kernel 3",
             together(
                 *(
                     _layer("dilated", lambda rng, n=n: n, kernel=kernel)
@@ -444,7 +447,7 @@ layer_cost = Exercise(
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),
         Case(
-            "kinds that there are not, such as 'pooling', 'Recurrent' or an empty text, after one that there is",
+            "kinds that do not exist: 'pooling', 'Recurrent', an empty text",
             together(
                 _layer("recurrent", _even(20, 60)),
                 *(

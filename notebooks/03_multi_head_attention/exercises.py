@@ -120,11 +120,11 @@ _CASES = (
     Case("one sentence: x (4, 7), memory (6, 7), 2 heads", _heads((), 4, 6, 7, 2, 3, 5)),
     Case("a batch: x (2, 5, 8), memory (2, 4, 8), 3 heads", _heads((2,), 5, 4, 8, 3, 6, 7)),
     Case(
-        "d_k = d_v = d_model / num_heads, as in the paper; then memory has the shape of x",
+        "d_k = d_v = d_model / num_heads; then memory shaped like x",
         together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 3, 4, 4)),
     ),
     Case(
-        "a mask row for each query, (5, 7): for 2 sentences, then for 5; one mask for all, (1, 5, 7) and (1, 1, 7)",
+        "a mask row for each query, (5, 7); then one mask for all",
         together(
             _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7)),
             _heads((5,), 5, 7, 8, 2, 4, 6, mask=(5, 7)),  # the heads are as wide as x, the values wider
@@ -133,7 +133,7 @@ _CASES = (
         ),
     ),
     Case(
-        "a mask for each sentence: (2, 1, 7); two batch axes, (2, 2, 1, 7); as many sentences as heads, (3, 5, 7)",
+        "a mask for each sentence: (2, 1, 7), (2, 2, 1, 7), (3, 5, 7)",
         together(
             _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7)),
             _heads((2, 2), 5, 7, 8, 3, 4, 6, mask=(2, 2, 1, 7)),
@@ -141,7 +141,7 @@ _CASES = (
         ),
     ),
     Case(
-        "self-attention with a mask: of words, (2, 1, 5); of pairs, (5, 5), for 2 sentences and for one without a batch",
+        "self-attention with a mask of words, (2, 1, 5), and of pairs, (5, 5)",
         together(
             _to_itself((2,), (2, 1, 5)),
             _to_itself((2,), (5, 5)),
@@ -194,7 +194,7 @@ split_heads = Exercise(
             lambda rng: {"x": normal(rng, 3, 2, 5, 28), "num_heads": 4},
         ),
         Case(
-            "a single head: x (2, 4, 3); a batch of one word, (1, 1, 6), 2 heads; as many heads as features, (2, 5, 3), 3 heads",
+            "a single head; a batch of one word; as many heads as features",
             together(
                 lambda rng: {"x": normal(rng, 2, 4, 3), "num_heads": 1},
                 lambda rng: {"x": normal(rng, 1, 1, 6), "num_heads": 2},
@@ -227,7 +227,7 @@ merge_heads = Exercise(
         ),
         Case("two axes in front: (2, 3, 4, 6, 5)", lambda rng: {"heads": normal(rng, 2, 3, 4, 6, 5)}),
         Case(
-            "a single head: (2, 1, 4, 3); a batch of one: (1, 3, 4, 2); a single word: (2, 3, 1, 4)",
+            "a single head; a batch of one sentence; a single word",
             together(
                 *(
                     lambda rng, shape=shape: {"heads": normal(rng, *shape)}
@@ -437,16 +437,16 @@ MultiHeadAttention = Exercise(
     cases=(
         Case("self-attention: query = key = value of shape (2, 5, 12), 3 heads", _self_attention()),
         Case(
-            "self-attention with a mask: of words, (2, 1, 5); of pairs, (5, 5); of queries, (5, 1)",
+            "self-attention, masks of words (2, 1, 5), pairs (5, 5), queries (5, 1)",
             together(_self_attention(mask=(2, 1, 5)), _self_attention(mask=(5, 5)), _queries_of_padding),
         ),
         Case("query (2, 5, 12); key and value (2, 7, 12) differ from each other", _module(2, 5, 7, 12, 3)),
         Case(
-            "padding: a mask for each sentence, (2, 1, 7); then a call without a mask, after one with it",
+            "padding, (2, 1, 7); then a call without a mask, after one with it",
             together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_masked_before),
         ),
         Case(
-            "a mask row for each query, (5, 7): for 2 sentences, then for 5; one mask for all, (1, 5, 7) and (1, 1, 7)",
+            "a mask row for each query, (5, 7); then one mask for all",
             together(
                 _module(2, 5, 7, 12, 3, mask=(5, 7)),
                 _module(5, 5, 7, 12, 3, mask=(5, 7)),
@@ -465,11 +465,11 @@ MultiHeadAttention = Exercise(
         Case("each query may look at one word only, however badly it fits", _one_word_allowed),
         Case("without biases: bias=False, 2 heads", _module(3, 4, 6, 10, 2, bias=False)),
         Case(
-            "a single head; key and value have the shape of query; then one sentence with a single query",
+            "a single head, all shapes equal; then one sentence with a single query",
             together(_module(2, 5, 5, 6, 1), _module(1, 1, 5, 6, 3)),
         ),
         Case(
-            "gradients reach query, key, value and every weight; then where a query may look at nothing",
+            "gradients reach the inputs and every weight; then nothing to look at",
             together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_blocked_query),
             reaches=("query", "key", "value", "weights"),
         ),

@@ -404,7 +404,7 @@ feed_forward = Exercise(
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
         Case(
-            "6 words, without a batch axis; then a batch of one; then x with four axes, and fully_connected_dim = embedding_dim",
+            "without a batch axis; a batch of one; four axes, fully_connected_dim = embedding_dim",
             together(
                 _feed_forward_inputs(TARGET_LEN, scale=20.0),
                 _feed_forward_inputs(1, TARGET_LEN),
@@ -521,7 +521,7 @@ encoder_layer = Exercise(
             _encoder_layer_inputs(masked=True, eps=LARGE_EPS),
         ),
         Case(
-            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2; then a call without a mask, after one with it",
+            "pre-norm, layernorm_eps=0.2; then a call without a mask, after one with it",
             together(
                 _encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
                 _after(_encoder_layer_inputs(norm_first=True), _encoder_layer_inputs(masked=True)),
@@ -533,7 +533,7 @@ encoder_layer = Exercise(
             _encoder_layer_inputs(dropout_rate=1.0, training=True),
         ),
         Case(
-            "the same, pre-norm: in training mode the layer gives x itself, in evaluation mode it does not",
+            "dropout_rate=1, pre-norm: in training the layer gives x itself, in evaluation it does not",
             together(
                 _encoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
                 _encoder_layer_inputs(dropout_rate=1.0, norm_first=True),
@@ -635,7 +635,7 @@ encoder = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "post-norm, 2 layers, no mask, then one that hides nothing: not even the id 0 is hidden",
+            "2 layers, no mask, then one that hides nothing, not even id 0",
             together(without_options(_encoder_inputs()), _all_shown(_encoder_inputs(), mask=SOURCE_LEN)),
         ),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
@@ -656,7 +656,7 @@ encoder = Exercise(
             _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True, eps=1.0),
         ),
         Case(
-            "one sentence of 3 words, then one of 60: 3 layers, 2 heads, other numbers in self.positions",
+            "one sentence of 3 words, then of 60; other numbers in self.positions",
             _single_sentence,
         ),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
@@ -752,7 +752,7 @@ decoder_layer = Exercise(
             _decoder_layer_inputs(dropout_rate=1.0, training=True),
         ),
         Case(
-            "the same, pre-norm: in training mode the layer gives x itself, in evaluation mode it does not",
+            "dropout_rate=1, pre-norm: in training the layer gives x itself, in evaluation it does not",
             together(
                 _decoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
                 _decoder_layer_inputs(dropout_rate=1.0, norm_first=True),
@@ -870,12 +870,11 @@ decoder = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "post-norm, 2 layers, no masks: nothing is hidden, not even the id 0; fewer source words than target words",
+            "2 layers, no masks: nothing is hidden, not even id 0; a short source",
             without_options(_decoder_inputs(source_len=4)),
         ),
         Case(
-            "the same with masks that hide nothing; then one sentence alone, with 2 heads and other numbers in self.positions; then one of 60 "
-            "words, after one of 3",
+            "masks that hide nothing; one sentence; other numbers in self.positions; 60 words after 3",
             together(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
                 _other_positions(_two_heads(_alone(_decoder_inputs(masked=True)))),
@@ -1072,7 +1071,7 @@ transformer = Exercise(
             together(without_options(_transformer_inputs()), _transformer_inputs(source_len=31)),
         ),
         Case(
-            "post-norm, padded source and target; then after a call with another source; then with longer tables",
+            "padded source and target; after a call with another source; longer tables",
             together(
                 _transformer_inputs(padded=True),
                 _other_source_before,
@@ -1573,7 +1572,7 @@ greedy_decode = Exercise(
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
         Case(
-            "three sentences of 5, 8 and 0 words, the second from a padded source of one: they end at different steps",
+            "three sentences of 5, 8 and 0 words end at different steps",
             _scripts((5, 8, 0), 9, padded=True),
         ),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
@@ -1767,8 +1766,7 @@ def _call_beam(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         raise TypeError(f"ids is a {type(ids).__name__}; expected a torch.Tensor.")
     if ids.ndim != 1:
         raise TypeError(f"ids has shape {tuple(ids.shape)}; expected (length,): it is one sentence.")
-    row = _whole_numbers(ids).tolist()
-    return {"ids": _normalised([row], inputs["max_len"], -1)[0], "score": np.array(float(score))}
+    return {"ids": np.array(_whole_numbers(ids).tolist(), dtype=np.int64), "score": np.array(float(score))}
 
 
 def scores_are_of_probabilities(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -1786,7 +1784,7 @@ beam_search = Exercise(
             together(_tree(GARDEN_PATH, 2, None), _tree(CERTAIN, 2, 1.0)),
         ),
         Case(
-            "the same model with beam_size 1: greedy search; then a model that ends at once, and one that says 60 words",
+            "beam_size 1 is greedy search; a model that ends at once; one of 60 words",
             together(_tree(GARDEN_PATH, 1, 1.0), _tree(SILENT, 1, 1.0), _tree(LONG, 1, 1.0, max_len=70)),
         ),
         Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
@@ -1797,7 +1795,7 @@ beam_search = Exercise(
             ),
         ),
         Case(
-            "seven models: a sentence that has ended drops out (three times), wins, takes another's place (twice), has the better sum only",
+            "seven models in which an ended sentence drops out, wins, or takes another's place",
             together(
                 _tree(CROWDED, 2, 1.0),
                 _tree(OVERTAKEN, 2, 1.0),
@@ -1813,7 +1811,7 @@ beam_search = Exercise(
             _tree(ENDLESS, 2, 1.0, max_len=4, ids={"bos_id": 4, "eos_id": 9}),
         ),
         Case(
-            "beam_size 3: other ids; then the third-best word is the right one; beam_size 7: the seventh-best",
+            "beam_size 3: other ids, and the third-best word is right; 7: the seventh-best",
             together(
                 _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9}),
                 _tree(THIRD_AT_FIRST, 3, 1.0),
@@ -1821,7 +1819,7 @@ beam_search = Exercise(
             ),
         ),
         Case(
-            "six models that say any of three words, with beam_size 2 and 3, and length_penalty 1 and 0",
+            "six models of three words; beam_size 2 and 3, length_penalty 1 and 0",
             together(
                 *[_tree(_drawn(number, penalty), size, penalty, 5) for number, size, penalty in TELLING]
             ),

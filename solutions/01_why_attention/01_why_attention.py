@@ -25,7 +25,7 @@
 # - say what attention does not know, and what it costs.
 #
 # **You need** lab 00 and the idea of a gradient. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is exercises 1, 3, 4 and 5, about 53 minutes, plus 9 minutes for the review quiz. A break comes before section 7.
+# cores. **The core path** is exercises 1, 3, 4 and 5, about 57 minutes, plus 9 minutes for the review quiz. A break comes before section 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -1235,7 +1235,7 @@ show_table(
 # order, so that this works? How many layers does it take at least?
 
 # %% [markdown]
-# ### What attention without weights does not know (optional)
+# ### What attention without weights does not know
 #
 # With no weights, nothing is hidden. So you can say in advance what matters to `reweight` and what does not.
 

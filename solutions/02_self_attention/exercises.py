@@ -43,14 +43,14 @@ project_qkv = Exercise(
             lambda rng: {"x": normal(rng, 5, 6), **_projections(rng, 6, 3, 4)},
         ),
         Case(
-            "a batch, x of shape (2, 5, 7); then two leading axes, (2, 3, 4, 6)",
+            "a batch, x (2, 5, 7); then two leading axes, (2, 3, 4, 6)",
             together(
                 lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 6, 3)},
                 lambda rng: {"x": normal(rng, 2, 3, 4, 6), **_projections(rng, 6, 5, 7)},
             ),
         ),
         Case(
-            "all sizes equal, x of shape (3, 3, 3); then a single word, (1, 1, 6)",
+            "all sizes equal, x (3, 3, 3); then a single word, (1, 1, 6)",
             together(
                 lambda rng: {"x": normal(rng, 3, 3, 3), **_projections(rng, 3, 3, 3)},
                 lambda rng: {"x": normal(rng, 1, 1, 6), **_projections(rng, 6, 3, 4)},
@@ -93,7 +93,7 @@ attend_one_word = Exercise(
         ),
         Case("all sizes equal: word 1 of 4 words with 4 features", _one_word(1, 4, 4, 4, 4)),
         Case(
-            "values of a single number: the last word of 7; then a sentence of a single word",
+            "values of one number: the last of 7 words; then a single word",
             together(_one_word(6, 7, 5, 4, 1), _one_word(0, 1, 5, 4, 3)),
         ),
         Case("very large scores", _large_scores_of_one_word),
@@ -205,13 +205,13 @@ scaled_dot_product_attention = Exercise(
     returns=("output", "weights"),
     cases=(
         Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
-        Case("two sizes equal: query (2, 4), key (4, 4), in which one key is all zeros", _a_key_of_zeros),
+        Case("two sizes equal: query (2, 4), key (4, 4), one key all zeros", _a_key_of_zeros),
         Case(
-            "no mask: a batch, query (2, 4, 3); then batch and heads, query (2, 3, 4, 6)",
+            "no mask: a batch, (2, 4, 3); then batch and heads, (2, 3, 4, 6)",
             together(_attention((2,), 4, 6, 3, 5), _attention((2, 3), 4, 5, 6, 7)),
         ),
         Case(
-            "a mask with a different pattern in every row, (4, 6): for one sentence, for a batch of 2, for a batch of 4",
+            "a mask row for each query, (4, 6): one sentence, batches of 2 and 4",
             together(
                 _attention((), 4, 6, 3, 5, mask=(4, 6)),
                 _attention((2,), 4, 6, 3, 5, mask=(4, 6)),
@@ -219,7 +219,7 @@ scaled_dot_product_attention = Exercise(
             ),
         ),
         Case(
-            "a mask row for each sentence, (2, 1, 6); a mask for each sentence, shared by 3 heads, (2, 1, 4, 5); one for each of 3 heads, (3, 4, 5)",
+            "masks for each sentence, (2, 1, 6) and (2, 1, 4, 5); for each head",
             together(
                 _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
                 _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
@@ -227,7 +227,7 @@ scaled_dot_product_attention = Exercise(
             ),
         ),
         Case(
-            "as many queries as keys, with a mask of keys, (1, 5), with one of pairs, (5, 5), and without a mask",
+            "as many queries as keys: masks (1, 5) and (5, 5), and none",
             together(
                 _attention((2,), 5, 5, 3, 4, mask=(1, 5)),
                 _attention((), 5, 5, 3, 4, mask=(5, 5)),
@@ -235,15 +235,15 @@ scaled_dot_product_attention = Exercise(
             ),
         ),
         Case(
-            "a mask row that blocks every key; a mask that blocks everything; equal scores, and nothing blocked",
+            "a mask that blocks every key, of one query and of all",
             together(_fully_blocked_row, _everything_blocked, _equal_scores),
         ),
         Case(
-            "very large scores, positive, negative and far apart; then with a mask, even one that allows only the worst key",
+            "very large scores; then a mask, even one that allows only the worst key",
             together(_large_scores, _far_apart, _far_apart_and_blocked, _only_the_worst_allowed),
         ),
         Case(
-            "a batch of one with one query; a single key; values of a single number; a mask of one row, (6,)",
+            "a batch of one query; a single key; a mask of one row, (6,)",
             together(
                 _attention((1,), 1, 5, 4, 3),
                 _attention((), 4, 1, 3, 5),
@@ -312,11 +312,11 @@ padding_mask = Exercise(
     returns=("mask",),
     cases=(
         Case(
-            "a batch padded at the end, one without padding, one padded in front, one with the padding's id anywhere",
+            "batches padded at the end, nowhere, in front, and anywhere",
             together(_token_ids(3), _token_ids(5, padded=False), _padded_in_front, _anywhere),
         ),
         Case(
-            "one sentence as a vector of ids, then as a batch of one; six sentences, (2, 3, seq_len); one of nothing but padding beside two others",
+            "one sentence as a vector; a batch (2, 3, seq_len); a sentence of padding only",
             together(
                 _single_sentence,
                 lambda rng: {"token_ids": _single_sentence(rng)["token_ids"][None]},
@@ -366,7 +366,7 @@ combine_masks = Exercise(
     call=_call_combine,
     cases=(
         Case(
-            "two masks of shape (4, 5); padding (2, 1, 5) with causal (5, 5): every sentence gets its own (5, 5); a single row, (1, 6), with (3, 6), either of them first",
+            "two masks of one shape; padding (2, 1, 5) with causal (5, 5)",
             together(
                 lambda rng: {"first": random_mask(rng, 4, 5), "second": random_mask(rng, 4, 5)},
                 lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
@@ -466,12 +466,12 @@ causal_self_attention = Exercise(
             together(_causal((), 5, 6, 3, 4), _causal((1,), 1, 6, 3, 4), _causal((), 40, 6, 3, 4)),
         ),
         Case(
-            "a batch of 2 sentences; then two leading axes, x of shape (2, 3, 5, 6)",
+            "a batch of 2 sentences; then two leading axes, x (2, 3, 5, 6)",
             together(_causal((2,), 6, 5, 3, 4), _causal((2, 3), 5, 6, 4, 7)),
         ),
         Case("a batch of 3 with padding at the end", _causal((3,), 5, 6, 4, 2, padded="at the end")),
         Case(
-            "padding in front: 3 sentences; one alone; one of two is nothing but padding, then both are",
+            "padding in front: 3 sentences; one; two with one or both all padding",
             together(
                 _causal((3,), 7, 6, 4, 2, padded="in front"),
                 _causal((), 7, 6, 4, 2, padded="in front"),
@@ -548,7 +548,7 @@ cross_attention = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "4 words ask 6 words of memory; then one word asks one word; then a word of memory is all zeros",
+            "4 words ask 6 of memory; one asks one; a memory word is zero",
             together(_cross((), 4, 6, 5, 3, 7), _cross((1,), 1, 1, 5, 3, 7), _a_word_of_zeros),
         ),
         Case(
@@ -557,7 +557,7 @@ cross_attention = Exercise(
         ),
         Case("memory has the shape of x, and all sizes are equal: (4, 4, 4)", _cross((4,), 4, 4, 4, 4, 4)),
         Case(
-            "memory with padding; then a sentence of memory that is nothing but padding, beside another one and alone",
+            "memory with padding; then a sentence of memory that is only padding",
             together(
                 _cross((2,), 4, 5, 6, 3, 7, masked=True),
                 _cross((2,), 5, 5, 6, 3, 7, masked=True),

@@ -30,7 +30,7 @@ def _even(rng: np.random.Generator, low: int, high: int, *others: int) -> int:
 
 
 _WHOLE_POWERS = 8
-"""With so many features the powers of 10000 are 10, 100 and 1000, so whoever rounds them to whole numbers would be right."""
+"""With so many features the powers of 10000 are 10, 100 and 1000, so code that rounds them to whole numbers would be right."""
 
 
 def _from_zero(few: int, many: int, low: int, high: int):
@@ -93,11 +93,11 @@ get_angles = Exercise(
         Case("positions counted from 0, and all features", _from_zero(8, 60, 10, 40)),
         Case("positions that do not begin at 0", _from_elsewhere),
         Case(
-            "only some of the features, in another order; then a single feature of a single position",
+            "some of the features, in another order; then one feature of one position",
             together(_some_features, _single),
         ),
         Case(
-            "far positions and 7 features of 12, drawn at random; then all of 200 features or more",
+            "far positions and 7 of 12 features; then all of 200 or more",
             together(_drawn_grid, _from_zero(3, 9, 200, 260)),
         ),
     ),
@@ -117,8 +117,8 @@ def _table(shortest: int, longest: int, low: int, high: int):
 
 
 def _short_long_and_wide(rng: np.random.Generator) -> list[Inputs]:
-    """A width that no other case has, except for a single position: whoever keeps a table for each width or length needs another one
-    here."""
+    """A width that no other case has, except for a single position: code that keeps a table for each width or length
+    needs another one here."""
     short = _table(3, 9, 46, 68)(rng)  # wider than even the longer one is long
     longer = {**short, "max_len": short["max_len"] + int(rng.integers(4, 12))}
     return [short, longer, {**short, "d_model": short["d_model"] + _even(rng, 4, 12)}]
@@ -151,7 +151,7 @@ positional_encoding = Exercise(
             together(_table(130, 160, 10, 40), _table(3, 9, 200, 260), _table(5050, 5200, 2, 2)),
         ),
         Case(
-            "a table, then a longer one, then one as long as the first with more features",
+            "a table, then a longer one, then one with more features",
             _short_long_and_wide,
             a_position_does_not_know_the_length,
         ),
@@ -248,7 +248,7 @@ embed_tokens = Exercise(
     uses=("positional_encoding",),
     cases=(
         Case(
-            "one sentence of 5 tokens, 6 features; then 8 tokens, with 6 features and with 10",
+            "one sentence: 5 tokens of 6 features; 8 tokens of 6 and 10",
             together(
                 *(
                     _tokens(length, vocab_size=15, d_model=width)
@@ -258,7 +258,7 @@ embed_tokens = Exercise(
         ),
         Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
         Case(
-            "two leading axes, (2, 3, 7); 1,200 tokens, which are more than the table has rows; a single token",
+            "two leading axes, (2, 3, 7); 1,200 tokens; a single token",
             together(
                 _tokens(2, 3, 7, vocab_size=15, d_model=4),
                 _long_sentence,
@@ -387,7 +387,7 @@ learned_positional_embedding = Exercise(
     cases=(
         Case("3 sentences of 4 tokens, a table for 7 positions", _sentences(3, 4, 6, 7)),
         Case(
-            "2 sentences of 5 tokens, a table for just 5 positions; a single token, a table for 6; 5 tokens after a call with 3, and 3 after 5",
+            "5 tokens with a table of 5; a single token; calls of other lengths",
             together(
                 _sentences(2, 5, 8, 5),
                 _sentences(1, 1, 3, 6),
@@ -464,11 +464,11 @@ rotary_embedding = Exercise(
             together(_vectors(5, 6), _vectors(5, 200)),
         ),
         Case(
-            "a batch: (3, 7, 8); then batch and heads: (2, 3, 5, 10) and (2, 3, 3, 4)",
+            "a batch, (3, 7, 8); batch and heads, (2, 3, 5, 10)",
             together(_vectors(3, 7, 8), _vectors(2, 3, 5, 10), _vectors(2, 3, 3, 4)),
         ),
         Case(
-            "positions drawn at random: of one sentence, of a batch, of a single vector, (1, 1, 6); one below 0 and some above 600; all above 4,000",
+            "random positions: below 0, above 600 and above 4,000; a single vector",
             together(
                 _vectors(4, 6, positions="drawn at random"),
                 _vectors(3, 5, 8, positions="drawn at random"),

@@ -309,7 +309,7 @@ slip("LearnedPositionalEmbedding", "PositionsOnly", "The positions are returned 
      ("x + self.table[:seq_len]", "self.table[:seq_len].expand(x.shape)"))
 
 slip("LearnedPositionalEmbedding", "CutsSilently", "A sequence that is too long is cut off instead of refused.",
-     "You cut off a sequence that is longer than the table: its last tokens just vanish, and nobody is told "
+     "You cut off a sequence that is longer than the table: its last tokens just vanish, and nobody learns "
      "why. Refuse it with a ValueError that says how long it is and how many rows there are.",
      ("if seq_len > max_len:\n"
       '            raise ValueError(f"The sequence has {seq_len} positions, "\n'

@@ -1120,7 +1120,7 @@ slip("beam_search", "best_end_wins", "The search stops as soon as the best hypot
       "            break"))
 
 slip("beam_search", "ends_beside_the_beam", "Hypotheses that have ended are kept beside the beam and take no place in it.",
-     "Your beam holds more than beam_size hypotheses. One that has ended competes with the others for its place. Only the best "
+     "Your beam has more than beam_size hypotheses. One that has ended competes with the others for its place. Only the best "
      "beam_size stay, ended or not.",
      ("candidates = ended + [", "candidates = ["),
      ("beam = sorted(candidates,", "beam = ended + sorted(candidates,"),

@@ -36,7 +36,7 @@ class Chosen {
   buttons = [];
   at = 0;
 
-  /** look: is told which one the reader points at. */
+  /** look: called with the one that the reader points at. */
   constructor(list, look) {
     this.look = look;
     list.onkeydown = (event) => {
