@@ -372,6 +372,7 @@ combine_masks = Exercise(
                 lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
                 lambda rng: {"first": random_mask(rng, 1, 6), "second": random_mask(rng, 3, 6, allowed=0.8)},
                 lambda rng: {"first": random_mask(rng, 3, 6, allowed=0.8), "second": random_mask(rng, 1, 6)},
+                lambda rng: {"first": random_mask(rng, 1, 1, 5), "second": random_mask(rng, 5, 5)},
             ),
         ),
         Case(
@@ -463,7 +464,12 @@ causal_self_attention = Exercise(
     cases=(
         Case(
             "one sentence of 5 words; then a sentence of one word, and one of 40",
-            together(_causal((), 5, 6, 3, 4), _causal((1,), 1, 6, 3, 4), _causal((), 40, 6, 3, 4)),
+            together(
+                *(
+                    _causal(lead, seq_len, d_model, 3, 4)
+                    for lead, seq_len, d_model in (((), 5, 6), ((1,), 1, 6), ((), 40, 6), ((), 5, 4))
+                )  # in the last one, values are as wide as words
+            ),
         ),
         Case(
             "a batch of 2 sentences; then two leading axes, x (2, 3, 5, 6)",

@@ -357,7 +357,7 @@ class EmbeddingCutIntoPieces(nn.Module):
         return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
 
 
-slip("MultiHeadAttention", "BiasIgnored", "The layers have biases, whatever `bias` says.",
+slip("MultiHeadAttention", "BiasIgnored", "There is a bias although `bias` is False.",
      "`bias` does not reach every layer: nn.Linear has a bias unless you tell it otherwise.",
      (", bias=bias", "", 4))
 

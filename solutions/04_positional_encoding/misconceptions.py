@@ -332,7 +332,7 @@ slip("LearnedPositionalEmbedding", "LastRowRepeated", "Positions beyond the tabl
     "raise a ValueError with both of them.",
 )
 class ErrorFromInside(nn.Module):
-    """The length is not checked, so PyTorch raises its own error instead of a ValueError."""
+    """A sequence that is too long gets no ValueError: PyTorch raises its own error."""
 
     def __init__(self, max_len, d_model):
         super().__init__()

@@ -403,6 +403,25 @@ def test_everywhere_is_said_of_the_cases_that_fail_only():
     assert first.sentence == "`y` is NaN everywhere."
 
 
+def test_said_of_two_outputs_only_they_are_plural():
+    mask = np.array([[True, False, True, True]] * 3)
+    right = RNG.normal(size=(3, 4))
+    got = np.where(mask, right, 7.0)
+    said = judged([(got, 2 * got)], [(right, 2 * right)], [{"mask": mask}], names=("y", "z"))
+    assert "`y` and `z` are wrong only where `mask` is False, and right everywhere else." in [
+        each.sentence for each in said
+    ]
+
+
+def test_settings_of_a_check_which_learners_never_see_are_not_named():
+    wanted = [RNG.normal(size=3) for _ in range(4)]
+    got = [wanted[0] + 1, wanted[1] + 1, *wanted[2:]]
+    for name, named in (("training", True), ("mode afterwards counts", False)):
+        inputs = [{name: True}, {name: True}, {name: False}, {name: False}]
+        said = " ".join(each.sentence for each in judged(got, wanted, inputs))
+        assert (f"`{name}` is True" in said) == named
+
+
 def test_a_sentence_about_some_cases_only_says_which():
     tables = [TABLES[0], TABLES[1] ** 2]
     (said, *_) = judged([tables[0].T, tables[1] + tables[1] ** 2], tables)
@@ -439,6 +458,10 @@ def test_a_sentence_about_some_cases_only_says_which():
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
             "order in memory",
         ),
+        ("OverflowError: Python integer 300 out of bounds for uint8", "too large for its type"),
+        ("OverflowError: Python int too large to convert to C long", "too large for its type"),
+        ("OverflowError: math range error", "overflow"),
+        ("OverflowError: (34, 'Numerical result out of range')", "overflow"),
         ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
         (
             "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",

@@ -136,8 +136,8 @@ _LARGE = 100
 
 
 def _features(name: str, value: Any) -> Iterator[str]:
-    """What may be said about an input, in words; nothing about a weight, whose name learners do not see."""
-    if "." in name:
+    """What may be said about an input, in words; nothing about a weight or a setting of the check, whose names learners do not see."""
+    if "." in name or " " in name:
         return
     if value is None:
         yield f"`{name}` is not given"

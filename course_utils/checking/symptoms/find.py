@@ -94,8 +94,8 @@ def _values(
     symptoms = []
     scope = "Where a wrong result comes back: " if beside_problems else ""
     for symptom, names in found.items():
-        text = symptom.sentence.replace("{it}", _listed(names))
-        symptoms.append(replace(symptom, sentence=scope + (_plural(text) if len(names) > 1 else text)))
+        text = _plural(symptom.sentence) if len(names) > 1 else symptom.sentence
+        symptoms.append(replace(symptom, sentence=scope + text.replace("{it}", _listed(names))))
     right = [name for name in exercise.returns if name not in pairs]
     if several and right and len(pairs) and not beside_problems and len(symptoms) < MOST:
         symptoms.append(Symptom("only one output", _right_and_wrong(right, list(pairs))))
@@ -138,13 +138,13 @@ def _gradients(
 def _plural(text: str) -> str:
     """A sentence about one output, said of several."""
     for one, many in (
-        ("` is ", "` are "),
-        ("` has ", "` have "),
-        ("` holds ", "` hold "),
-        ("` differs ", "` differ "),
-        ("` lacks ", "` lack "),
+        ("is", "are"),
+        ("has", "have"),
+        ("holds", "hold"),
+        ("differs", "differ"),
+        ("lacks", "lack"),
     ):
-        text = text.replace(one, many)
+        text = text.replace(f"{{it}} {one} ", f"{{it}} {many} ")
     return (
         text.replace("it differs", "they differ")
         .replace("wherever it is", "wherever they are")
