@@ -1011,7 +1011,7 @@ show_table(["learn from 200 labels", *labelled], results(
 #
 # **The words behind a gap are worth a lot.** The same decoder finds about 204 words of the sentences from what stands before them, and about 276 by the whole text.
 #
-# **To see both sides is not enough.** The encoder sees them too, and finds 240 and 252. A decoder is asked for every word of a text, an encoder only for 15 % of them. Is that why? The control is an encoder with 40 % masked. It finds 244 and 259, hardly more. So the table does not show what makes the difference.
+# **To see both sides is not enough.** The encoder sees them too, and finds 240 to 252. A decoder is asked for every word of a text, an encoder only for 15 % of them. Is that why? The control is an encoder with 40 % masked. It finds 244 and 259, hardly more. So the table does not show what makes the difference.
 #
 # **A model is good at what it has learned.** For the verb, luck alone gives 133 to 167 of 300. One decoder of three finds out what it depends on: 300 right. The other two have 181 and 161. Then the same one learns *acceptable* from 200 labels, and has 295 right. Without pretraining it has 136, and the decoders that did not find the verb have 150 and 166. So here pretraining helped once: where it had learned what the task needs.
 #
