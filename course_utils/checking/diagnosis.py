@@ -238,7 +238,8 @@ _SHAPE = re.compile(r"[(\[](?:\d+(?:, ?\d+)*,?)?[)\]]|\b\d+(?:x\d+)+\b|(?<![\w./
 
 
 def _gist(problem: Problem | None) -> tuple | None:
-    """A problem's kind, the words of its message without any numbers, and the shapes that it mentions, in order.
+    """A problem's kind, the words of its message without any numbers, the shapes that it mentions, in order, and of a missing
+    gradient the run: where it is missing for the second input only, it is not missing everywhere.
 
     Code and misconceptions run on the same inputs, so the same mistake mentions the same shapes. Any other
     number in a message depends on the process or on how the code is written: an address, the line of a cell,
@@ -250,6 +251,7 @@ def _gist(problem: Problem | None) -> tuple | None:
         problem.kind,
         re.sub(r"0x[0-9a-fA-F]+|\d+", "#", _SHAPE.sub("#", in_one_form(problem.message))),
         _shapes(problem),
+        problem.run if problem.kind == "gradient" else None,
     )
 
 

@@ -223,7 +223,7 @@ def read_index(words: np.ndarray) -> dict:
 
 def _in_one_form(entry: dict) -> dict:
     if problem := entry.get("problem"):
-        entry["problem"] = [problem[0], in_one_form(problem[1])]
+        entry["problem"] = [problem[0], in_one_form(problem[1]), *problem[2:]]
     return entry
 
 
@@ -233,6 +233,8 @@ def _put(arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ..
         for run, named in enumerate(outcome.runs):
             arrays |= {f"{prefix}/{case}/{run}/{name}": array for name, array in named.items()}
         problem = outcome.problem and [outcome.problem.kind, in_one_form(outcome.problem.message)]
+        if problem and outcome.problem.kind == "gradient" and outcome.problem.run:
+            problem += ["", outcome.problem.run]  # it is missing for some inputs only
         names = [list(named) for named in outcome.runs]
         entries.append({"runs": names, "problem": problem, "changed": list(outcome.changed_inputs)})
     return entries

@@ -78,6 +78,49 @@ def show_decoders() -> None:
     )  # fmt: skip
 
 
+# ---------------------------------------------------------------------------------- from 2017 to today
+
+_ENCODER, _DECODER, _BOTH, _NEITHER = ("encoder",), ("decoder",), ("encoder", "decoder"), ("two LSTMs",)
+_MODELS = (  # year, name, its shape, what it changed, who
+    ("2017", "Transformer", _BOTH, "attention takes the place of recurrence", "Vaswani et al."),
+    ("2018", "ELMo", _NEITHER, "pretrained states are features for other models", "Peters et al."),
+    ("2018", "GPT", _DECODER, "pretrained on books, then fine-tuned for a task", "Radford et al."),
+    ("2018", "BERT", _ENCODER, "pretrained by filling gaps; a new head for a task", "Devlin et al."),
+    ("2019", "GPT-2", _DECODER, "tasks as continuations, without training", "Radford et al."),
+    ("2019", "T5", _BOTH, "every task is text to text, named by a prefix", "Raffel et al."),
+    ("2020", "GPT-3", _DECODER, "175 billion weights: examples in the prompt", "Brown et al."),
+    ("2022", "InstructGPT", _DECODER, "follows instructions, from human feedback", "Ouyang et al."),
+    ("2023", "Llama", _DECODER, "the right half of the first figure; open weights", "Touvron et al."),
+    ("2025", "SmolLM2", _DECODER, "the same with 135 million weights: in your code", "Allal et al."),
+)
+
+
+def pretrained_time_line() -> None:
+    """Shows the models from the Transformer to SmolLM2 from top to bottom: when, of which shape, and what each changed.
+
+    It is narrow enough to be read on a telephone without scrolling.
+    """
+    width, row, line = 400, 66, 35
+    bottom = 8 + row * len(_MODELS)
+    parts = [arrow((line, 8), (line, bottom + 8))]
+    for number, (year, name, shape, changed, who) in enumerate(_MODELS):
+        top = 10 + row * number
+        parts += [box(line - 24, top, 48, 24, year), note(70, top + 12, name)]
+        if shape == _NEITHER:
+            parts.append(box(250, top, 144, 24, shape[0], dashed=True))
+        else:
+            places = {"encoder": 250, "decoder": 326}
+            parts += [box(places[part], top, 68, 24, part) for part in shape]
+        parts += [note(70, top + 35, changed), note(70, top + 51, who, quiet=True)]
+    told = "; ".join(
+        f"{year} {name} ({who}), {' and '.join(shape)}: {changed}"
+        for year, name, shape, changed, who in _MODELS
+    )
+    show_drawing(
+        width, bottom + 12, parts, f"A line of time with the shape of each model and what it changed. {told}."
+    )
+
+
 # ---------------------------------------------------------------------------------- losses, sampling, seconds
 
 

@@ -78,15 +78,15 @@ shift_targets = Exercise(
     call=_call_shift,
     cases=(
         Case(
-            "4 rows of 7 words, no padding; then a single row of two words, without padding and with it",
+            "4 rows of 7 words, unpadded; a row of two, unpadded and padded",
             together(_rows((7, 7, 7, 7), 7), _rows((2,), 2), _rows((2,), 4)),
         ),
         Case(
-            "rows of different lengths, without `pad_id` and `ignore_id`; columns and a row of padding only; ids in the thousands",
+            "default arguments; columns and a row of padding only; ids in the thousands",
             together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2, 0), 9), _large_ids),
         ),
         Case(
-            "padding is 5, 0 is a word, and what does not count is marked -1",
+            "padding is 5, 0 is a word, what does not count is -1",
             _rows((9, 6, 4, 7), 9, pad_id=5, ignore_id=-1),
         ),
     ),
@@ -153,11 +153,11 @@ masked_loss = Exercise(
             together(_scored(3, 6, 8), _scored(4, 1, 7)),
         ),
         Case(
-            "4 rows in which different numbers of words count; then none does in one of them",
+            "different numbers of words count in 4 rows; then none in one row",
             together(_scored(4, 6, 9, counted=0.8), _one_row_silent),
         ),
         Case(
-            "what does not count is marked -1, then 2, then 99, which is no word",
+            "the mark is -1, then 2, then 99, which is no word",
             together(
                 _scored(2, 8, 5, counted=0.7, ignore_id=-1),
                 _scored(3, 7, 6, counted=0.7, ignore_id=2),
@@ -359,12 +359,12 @@ decoder_block = Exercise(
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
         Case(
-            "2 rows of 9 words, 5 heads; one row of 130 words, of which one is all zeros; one of 1,100; rows of one word",
+            "5 heads; rows of 9, 130, 1,100 words and one; a word of zeros",
             together(_block(2, 9, 5), _long_row, _block(1, 1100, 2), _block(3, 1, 2)),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
-            "dropout: rate 1 in training, which leaves only x, then in evaluation; the default in training",
+            "dropout: rate 1 in training leaves x; in evaluation; the default",
             together(
                 _block(2, 6, 4, rate=1.0, training=True),
                 _block(2, 6, 4, rate=1.0),
@@ -372,7 +372,7 @@ decoder_block = Exercise(
             ),
         ),
         Case(
-            "dropout_rate between 0 and 1: what is left of what attention adds, then of what the network adds",
+            "dropout_rate between 0 and 1: what attention adds, then what the network adds",
             together(_one_branch("contract"), _one_branch("attention.w_output")),
         ),
         Case("the last two of 6 words changed", _later_words_changed, past_is_untouched),
@@ -466,15 +466,13 @@ gpt = Exercise(
     ),
     cases=(
         Case("3 rows of 7 words, 2 blocks", _gpt(3, 7, 2)),
+        Case("2 rows of 11 words at 11 positions; 3 blocks of 2 heads", _gpt(2, 11, 3, heads=2)),
         Case(
-            "2 rows of 11 words, as many as there are positions; 3 blocks of 2 heads", _gpt(2, 11, 3, heads=2)
-        ),
-        Case(
-            "4 rows of 5 words, 1 block of 5 heads; then a single row; then one of 1,100 words",
+            "1 block of 5 heads: 4 rows of 5 words; one row; 1,100 words",
             together(_gpt(4, 5, 1, heads=5), _gpt(1, 6, 2), _long_row_of_ids),
         ),
         Case(
-            "dropout: rate 1 in training, then in evaluation; the default in training; a rate below 1",
+            "dropout: rate 1 in training, in evaluation; the default; a rate below 1",
             together(
                 _gpt(2, 6, 2, rate=1.0, training=True),
                 _gpt(2, 6, 1, rate=1.0),
@@ -529,11 +527,11 @@ perplexity = Exercise(
         Case("three batches of different sizes", _batches(3, 2.0)),
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
         Case(
-            "a model that is nearly sure, then one that knows little, then one that is nearly always wrong",
+            "a model that is nearly sure; one that knows little; one nearly always wrong",
             together(_batches(4, 0.1, 0.02), _batches(5, 2, 5), _batches(3, 2, 24)),
         ),
         Case(
-            "batches of equal size and one of a single word; then one in which no word counts",
+            "equal batches and one of a single word; one where no word counts",
             together(_equal_sizes, _nothing_counted),
         ),
     ),
@@ -723,7 +721,7 @@ sampling_probabilities = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "temperature far below 1, far above, a little below, a little above; then nothing but the logits",
+            "temperatures far below and above 1, a little below and above; logits alone",
             together(
                 _drawn_from(3, words=9, temperature=(0.002, 0.004), scale=0.006),
                 _drawn_from(3, words=9, temperature=(4.0, 8.0), scale=8.0),
@@ -741,7 +739,7 @@ sampling_probabilities = Exercise(
             ),
         ),
         Case(
-            "top-k: a batch of 2 rows of 3 places; logits far above 0; logits far below 0",
+            "top-k: 2 rows of 3 places; logits far above 0; far below 0",
             together(
                 _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
                 _drawn_from(2, words=8, top_k=(3, 5), shift=20_000.0, apart=300.0),
@@ -822,7 +820,7 @@ summary_features = Exercise(
     cases=(
         Case("there is room for everything; `ignore_id` is not passed", _pair((6, 10), (3, 6), 4)),
         Case(
-            "it fits exactly; nothing of the article fits; a summary of one word, and of none; an empty article",
+            "exact fit; no room for the article; summaries of one word, none; empty article",
             together(
                 _pair((7, 12), (2, 5), 0),
                 _pair((7, 8), (2, 5), -7),
@@ -966,12 +964,12 @@ rouge_l = Exercise(
             together(_texts((8, 13), True), _texts((8, 13), True)),
         ),
         Case(
-            "nothing in common; no candidate; one word; only the first in common; another order; an ordinary pair",
+            "nothing in common; no candidate; one word; the first in common; another order",
             together(_nothing_common, _empty, _one_word, _only_the_first, _other_order, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
         Case(
-            "words that are nearly equal, such as `Bath` and `bath` or `end.` and `end`: they differ",
+            "nearly equal words, such as `Bath` and `bath`, `end.` and `end`: they differ",
             _nearly_equal,
         ),
     ),
@@ -1015,7 +1013,7 @@ rms_norm = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _rows_of(5, 6)),
         Case(
-            "a batch: (3, 4, 8); then a single word, (7,) and (1, 1, 6), and as many words as features",
+            "shapes (3, 4, 8), (7,) and (1, 1, 6); as many words as features",
             together(
                 _rows_of(3, 4, 8, shift=-0.7), _rows_of(7), _rows_of(1, 1, 6), _rows_of(5, 5, scale=100.0)
             ),
@@ -1091,7 +1089,7 @@ swiglu = Exercise(
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
         Case(
-            "a batch (3, 4, 8); a single word; as many hidden values as features; gates of a hundred and more, then of tens of thousands",
+            "(3, 4, 8); one word; as many hidden values as features; large, huge gates",
             together(
                 _gated(3, 4, width=8, inner=11),
                 _gated(width=7, inner=9),
@@ -1172,11 +1170,11 @@ grouped_query_attention = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "9 query heads share 3 key heads; then one query in a batch of one",
+            "9 query heads share 3 key heads; one query, batch of one",
             together(_grouped(9, 3, 5, 7, 4, 6), _grouped(4, 2, 1, 6, 4, 5, batch=1)),
         ),
         Case(
-            "4 query heads share 2 key heads: no mask; scores of a hundred and more; with a mask; far below 0",
+            "4 query heads, 2 key heads: without and with mask; scores far from 0",
             together(
                 _grouped(4, 2, 6, 5, 8, 3, masked=False),
                 _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0),
@@ -1185,7 +1183,7 @@ grouped_query_attention = Exercise(
             ),
         ),
         Case(
-            "5 query heads share one key head; one mask row for all queries, with two axes and with one",
+            "5 query heads, one key head; one mask row, with two axes and one",
             together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all, _a_mask_of_one_axis),
         ),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
@@ -1286,7 +1284,7 @@ attend_with_cache = Exercise(
     uses=("grouped_query_attention",),
     cases=(
         Case(
-            "7 words at once, without a cache; then 20 words of a single sentence, and one more; then 1,100, and one more",
+            "7 words without a cache; 20 words, then one more; 1,100, one more",
             together(
                 _in_pieces((7,), 4, 2, 6),
                 _in_pieces((20, 1), 4, 2, 6, batch=1),

@@ -226,7 +226,7 @@ merge = Exercise(
     call=_call_merge,
     cases=(
         Case("the pair stands in a word several times", _occurring),
-        Case("the pair is twice the same token, in rows of an odd and an even number", _in_a_row),
+        Case("twice the same token as the pair, in odd and even rows", _in_a_row),
         Case("the same letters are there as other tokens", _cut_otherwise),
         Case("the pair begins and ends the word; then a word without it", together(_at_the_ends, _not_there)),
         Case(
@@ -338,7 +338,7 @@ encode = Exercise(
             _tiny_texts,
         ),
         Case(
-            "nothing to merge; an empty text; a word three times, with white space around it; then twelve words",
+            "nothing to merge; an empty text; a repeated word in white space; twelve words",
             together(_nothing_to_merge, _empty, _nothing_tidied, _sentence("abc", 12, 9)),
         ),
     ),
@@ -413,7 +413,7 @@ decode = Exercise(
         Case("letters of several bytes, each byte a token of its own", _split_letters),
         Case("bytes that are no text: a letter that is broken off", _broken_off),
         Case(
-            "no ids at all; bytes that no screen shows, and two that are no text; then 20 ids",
+            "no ids; bytes that no screen shows; two that are no text; 20 ids",
             together(_no_ids, _easily_lost, _ids("abc", 20, 6)),
         ),
     ),
@@ -476,7 +476,7 @@ teacher_forcing_batch = Exercise(
         Case("three targets of different lengths", _rows((5, 2, 7), 40)),
         Case("targets of equal length, so there is no padding", _rows((4, 4), 31)),
         Case(
-            "one target; four, with ids in the thousands; one of nothing but the end; the end as padding",
+            "one target; four, ids in the thousands; only the end; end as padding",
             together(_rows((3,), 25), _rows((1, 6, 3, 2), 5700), _rows((0, 4, 3), 33), _padded_with_the_end),
         ),
     ),
@@ -555,7 +555,7 @@ mixture = Exercise(
     call=_call_mixture,
     cases=(
         Case(
-            "in proportion to the sizes; then to sizes in the millions; then a single task",
+            "in proportion to the sizes; sizes in the millions; a single task",
             together(_sizes(4), _millions, _one_task),
         ),
         Case(
@@ -563,7 +563,7 @@ mixture = Exercise(
             together(_sizes(3, temperature=2.5), _equally_many),
         ),
         Case(
-            "a limit that only the largest task exceeds; then limits that several or all exceed",
+            "a limit only the largest task exceeds; limits several or all exceed",
             together(_sizes(5, limit=0), _low_limit, _lowest_limit),
         ),
         Case("a limit, and temperature 2", _largest_by_far),
@@ -906,11 +906,11 @@ select_pairs = Exercise(
         Case("modules and a package that are held out, among names that look like theirs", _modules),
         Case("a text or a summary of the test is also in training", _twice("text", "summary")),
         Case(
-            "a text is twice in training, another twice in the test; the second one's summary is in training",
+            "texts twice in training, twice in the test; a test summary in training",
             _twice("test", "training"),
         ),
         Case(
-            "texts, summaries and modules that differ in a capital, a space, a mark or an accent only",
+            "texts, summaries, modules that differ in a capital, space, mark or accent",
             _alike,
         ),
         Case(
@@ -1003,7 +1003,7 @@ rouge_n = Exercise(
         Case("runs of two words, in two pairs of texts", together(_two_texts(2), _two_texts(2))),
         Case("runs of three words, in two pairs of texts", together(_two_texts(3), _two_texts(3))),
         Case(
-            "no run in common; nearly equal words; texts shorter than a run, or as long; of one word; runs of four words",
+            "no common run; nearly equal words; texts shorter than runs, or as long",
             lambda rng: [
                 _nothing_shared(rng),
                 _nearly_equal(rng),

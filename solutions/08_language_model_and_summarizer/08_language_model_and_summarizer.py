@@ -14,24 +14,19 @@
 # %% [markdown]
 # # Lab 08: a language model, and a summariser
 #
-# *The train left the ...* What comes next? *Station*, probably; perhaps *platform*; hardly *banana*. A program that gives every possible next word a
-# probability is called a **language model**. That sounds like a small thing. But draw a word from these probabilities, append it and ask
-# again, and the program writes. Chatbots write in this way.
-#
-# In this lab you build two language models. The first one is small, and you train it yourself: it learns to spell names in twenty languages,
-# and to write headlines. The second one has the parts of today's models. You write these parts and load the weights of a real model into
-# them. Then *your* code continues any sentence that you type.
+# *The train left the ...* What comes next? A program that gives every possible next word a probability is a **language model**: draw a word,
+# append it, ask again, and it writes. You train a small one, and run a real one with parts of your own.
 #
 # **After this lab you can**
 #
-# - build a Transformer's decoder alone, train it with shifted targets, and leave out of the loss what should not be learned;
-# - measure a language model in nats, bits and perplexity, beside a baseline that counts;
-# - draw words with temperature, top-k and nucleus sampling, and say what each of them cuts off;
-# - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
-# - turn classification and summarisation into *continuing a text*, and measure honestly how well that works.
+# - train a decoder alone, and measure it in nats and perplexity;
+# - draw words with temperature, top-k and nucleus sampling;
+# - write the parts of today's models, and a KV cache;
+# - turn tasks into *continuing a text*.
 #
-# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 125 minutes for you; the computer
-# needs {measured_seconds} seconds for the whole notebook on two cores.
+# **You need** labs 02, 04 and 05. **Time:** about 125 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is all that is not marked *(optional)*, about 82 minutes, plus 6 minutes for the review quiz. It has two sittings:
+# sections 1 to 5, then 7 to 9.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -48,11 +43,6 @@
 # | 11 | `swiglu` | ●○○○○ | ●●●○○ | 3 | 1 |
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
-#
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 82 minutes, plus 6 minutes for the review quiz. It falls into two sittings: sections 1 to 5, about 50
-# minutes, and 7 to 9, about 32. Whatever is marked *(optional)* can wait; the core never needs it.
-#
-# The next cell gives you your own multi-head attention from lab 03 if it passes its check, and ours otherwise. It says which one you get.
 
 # %%
 import itertools
@@ -67,7 +57,7 @@ from torch import nn
 
 from course_utils.models.rotary import rotate  # lab 04, for tensors
 from course_utils.widgets.predict import measured, predict
-from course_utils.yours import MultiHeadAttention
+from course_utils.yours import MultiHeadAttention  # yours of lab 03 if it passes
 
 torch.set_printoptions(precision=3, sci_mode=False)
 
@@ -701,7 +691,8 @@ show_scores("names not in training, nats a token",
             [tuple(row[1:-1]) for row in rows_of["test"] for _ in row[1:]],
             beside="with the language")
 print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
-measured("language_model_and_summarizer.counting")
+measured("language_model_and_summarizer.counting",
+         shown=abs(nats["with the language"] - 2.2) < 0.15)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import score_bars
@@ -1508,8 +1499,10 @@ if real:
              for name, each in seconds.items()]
     print(prompt + texts[0])
     print("the same text:", texts[0] == texts[1])
+    growth = {}
     for name, each in seconds.items():
         first, last = (1000 * np.mean(some) for some in (each[1:6], each[-5:]))
+        growth[name] = last / first
         print(f"{name:14} {sum(each):4.1f} s in all; a token took {first:.0f} ms "
               f"at the beginning, {last:.0f} ms at the end")
     show_figure(
@@ -1517,7 +1510,8 @@ if real:
         alt="Time for each of 40 tokens. With the cache it stays level, except for the "
         "first token; without it, it grows with the length of the text.",
     )
-    measured("language_model_and_summarizer.one_more")
+    measured("language_model_and_summarizer.one_more",
+             shown=growth["without"] > 1.5 > growth["with the cache"])
 
 # %% [markdown]
 # Without the cache a token takes longer and longer, because the model reads the whole text again. With it, the time hardly depends on the
@@ -1702,7 +1696,7 @@ def label_scores(text: str, labels: tuple[str, str]) -> np.ndarray:
     return np.array([float(shares[tokenizer.encode(label).ids[0]]) for label in labels])
 
 
-truth, table = np.array(list(REVIEWS.values())), []
+truth, table, great = np.array(list(REVIEWS.values())), [], []
 for name, (pattern, labels) in (PROMPTS if real else {}).items():
     scores = np.stack([label_scores(pattern.format(text), labels) for text in REVIEWS])
     prior = np.mean([label_scores(pattern.format(nothing), labels)
@@ -1710,11 +1704,12 @@ for name, (pattern, labels) in (PROMPTS if real else {}).items():
     rows = {"as it is": scores, "prior removed": scores - prior}
     for how, each in rows.items():
         said = each.argmax(axis=1)
+        great.append(said.sum())
         says = f"{labels[1].strip()}: {np.mean(said):.2f}"
         table.append([name, how, f"{np.mean(said == truth):.2f}", says])
 if real:
     show_table(["prompt", "scores", "right", "says"], table)
-    measured("language_model_and_summarizer.great")
+    measured("language_model_and_summarizer.great", shown=great[0] == len(REVIEWS))
 
 # %% [markdown]
 # Look at the first prompt. Used as it is, the model says *great* for **every** review. After *It was*, *great* is much likelier than
@@ -1740,7 +1735,8 @@ if real:
 # ## 10. Summaries of real text (optional)
 #
 # The texts are ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The
-# model gets the description only. Its rival is the beginning of the description, cut to exactly as many words as the model wrote.
+# model gets the description only. Its rival is the beginning of the description, cut to exactly as many words as the model wrote. Here you
+# watch the model write. Whether it beats a beginning is measured in lab 12, section 8, on more texts and against more rivals.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1766,13 +1762,12 @@ if real:
     model_score, lead_score = 100 * np.mean(table, axis=0)
     print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, "
           f"the beginning of equal length {lead_score:.1f}")
-    measured("language_model_and_summarizer.beginning")
+    measured("language_model_and_summarizer.beginning",
+             shown=abs(model_score - lead_score) < 10)
 
 # %% [markdown]
-# Is the model better than the beginning? The difference is about a point, on ten texts. That is too small a difference to tell from luck. Read what it
-# writes. Often it copies the first sentence, or it takes something from the middle and gets it slightly wrong. Beginnings are a strong
-# baseline on real text. In See et al. ([2017](https://arxiv.org/abs/1704.04368)), the first three sentences of a news article had a higher
-# ROUGE than the authors' own summariser. Also, ROUGE compares words, not meanings: *maximum* and *largest* have nothing in common.
+# The difference is about a point, on ten texts: too small to tell from luck. Read what the model writes. Often it copies the first sentence,
+# or it takes something from the middle and gets it slightly wrong.
 #
 # ### Another voice (optional)
 #
@@ -1881,18 +1876,18 @@ else:
 #
 # ## 11. From 2017 to today (optional)
 #
-# | year | model | what it is | how it is used |
-# |---|---|---|---|
-# | 2017 | Transformer ([Vaswani et al.](https://arxiv.org/abs/1706.03762)) | encoder and decoder | trained for one task |
-# | 2018 | ELMo ([Peters et al.](https://arxiv.org/abs/1802.05365)) | two LSTM language models | its states become features for another model |
-# | 2018 | GPT (Radford et al.) | decoder | pretrained on books, fine-tuned for a task |
-# | 2018 | BERT ([Devlin et al.](https://arxiv.org/abs/1810.04805)) | encoder | pretrained by filling gaps, fine-tuned with a new head (labs 09 and 10) |
-# | 2019 | GPT-2 (Radford et al.) | decoder, 1.5 billion parameters | tasks as continuations, without training |
-# | 2019 | T5 (Raffel et al.) | encoder and decoder | every task is text to text, with a prefix |
-# | 2020 | GPT-3 (Brown et al.) | decoder, 175 billion | a few examples in the prompt |
-# | 2022 | InstructGPT ([Ouyang et al.](https://arxiv.org/abs/2203.02155)) | decoder | fine-tuned to follow instructions, with human feedback |
-# | 2023 | Llama ([Touvron et al.](https://arxiv.org/abs/2302.13971)) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
-# | 2025 | SmolLM2 (Allal et al.) | the same at 135 million | on your computer, in your code |
+# Which half of the Transformer does each of these models have, and what did it change?
+
+# %% tags=["skip-grading"]
+from course_utils.plots.language import pretrained_time_line
+
+pretrained_time_line()
+
+# %% [markdown]
+# Sources: [Vaswani et al.](https://arxiv.org/abs/1706.03762), [Peters et al.](https://arxiv.org/abs/1802.05365),
+# [Devlin et al.](https://arxiv.org/abs/1810.04805), [Ouyang et al.](https://arxiv.org/abs/2203.02155),
+# [Touvron et al.](https://arxiv.org/abs/2302.13971); the others are linked above. BERT is used in labs 09 and 10; in lab 12 you build T5's way of
+# naming a task, and compare the three shapes.
 #
 # A summariser of 2017 and one of today have much in common. Both have causal attention over what has been written, shifted targets, a softmax
 # over the vocabulary, and a loss on the summary alone. Two things are different: where the article stands, and how much text the model was

@@ -124,6 +124,12 @@ slip("masked_loss", "no_gradient", "The result is computed without gradients, so
      "Which of your lines stops them?",
      ("def masked_loss(", "@torch.no_grad()\ndef masked_loss("))
 
+slip("masked_loss", "constant_for_nothing", "If nothing counts, the loss has no way back to the logits.",
+     "Where nothing counts, your 0 is a new number that was not computed from the logits, so `backward` fails "
+     "there. A sum over no places is 0, too, and it still belongs to them. Can you do without a case of its own?",
+     ("    counts = targets != ignore_id\n",
+      "    counts = targets != ignore_id\n    if not counts.any():\n        return torch.tensor(0.0)\n"))
+
 
 # ---------------------------------------------------------------------------------- DecoderBlock
 

@@ -15,34 +15,15 @@ from train_weights import MERGES, SMOOTHING, text_loss, train
 
 from course_utils.data.byte_pairs import BytePairs, library_merges
 from course_utils.data.tasks import Example, TaskData, answer, load_tasks
-from course_utils.models.text_to_text import CONFIG, Layer, Writer
+from course_utils.models.one_stack import Stack
+from course_utils.models.text_to_text import CONFIG, Writer
 
 STEPS, SEEDS = 700, range(3)
-LAYERS = 2 * CONFIG["num_layers"]
 
 
-class Stack(nn.Module):
-    """Layers without cross-attention: an encoder, or a decoder that is given a causal mask.
-
-    Args:
-        size: of what it says about each place: the vocabulary, or the classes.
-    """
-
-    def __init__(self, vocabulary_size: int, size: int | None = None) -> None:
-        super().__init__()
-        width, heads = CONFIG["embedding_dim"], CONFIG["num_heads"]
-        self.embedding = nn.Embedding(vocabulary_size, width)
-        nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        self.layers = nn.ModuleList(Layer(width, heads, False) for _ in range(LAYERS))
-        self.norm = nn.LayerNorm(width)
-        self.classes = nn.Linear(width, size) if size else None
-
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(batch, len) and a mask that broadcasts to (batch, 1, len, len) -> (batch, len, width)."""
-        x = self.embedding(ids) * self.embedding.embedding_dim**0.5
-        for layer in self.layers:
-            x, _ = layer(x, mask)
-        return self.norm(x)
+def stack(tokens: BytePairs) -> Stack:
+    """As many layers as the encoder-decoder has in its two halves."""
+    return Stack(len(tokens) + 2, **{**CONFIG, "num_layers": 2 * CONFIG["num_layers"]})
 
 
 class Classifier(Writer):
@@ -50,7 +31,8 @@ class Classifier(Writer):
 
     def __init__(self, tokens: BytePairs, targets: Sequence[str]) -> None:
         self.targets = sorted(set(targets))
-        super().__init__(tokens, Stack(len(tokens) + 2, len(self.targets)))
+        super().__init__(tokens, stack(tokens))
+        self.model.classes = nn.Linear(CONFIG["embedding_dim"], len(self.targets))  # trained with the rest
 
     def logits(self, sources: Sequence[str]) -> torch.Tensor:
         ids = self.padded([self.tokens.encode(text) for text in sources])
@@ -73,7 +55,7 @@ class OneStack(Writer):
     """A decoder alone: source and target are one row, and only the target counts in the loss."""
 
     def __init__(self, tokens: BytePairs) -> None:
-        super().__init__(tokens, Stack(len(tokens) + 2))
+        super().__init__(tokens, stack(tokens))
 
     def logits(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         ids = self.padded(rows)

@@ -210,6 +210,22 @@ def test_mistakes_that_resemble_known_ones_in_some_cases_get_no_name_but_a_sente
     assert verdict.symptoms
 
 
+NOTHING_COUNTS = """
+def masked_loss(logits, targets, ignore_id=-100):
+    counts = targets != ignore_id
+    if not counts.any():
+        return torch.zeros(())
+    return -logits[counts].log_softmax(-1).gather(-1, targets[counts][:, None]).mean()
+"""
+
+
+def test_where_gradients_are_missing_for_one_input_only_the_name_says_no_more(labs):
+    key = "language_model_and_summarizer.masked_loss"
+    assert diagnosed(labs, key, NOTHING_COUNTS) == ["constant_for_nothing"]
+    everywhere = NOTHING_COUNTS.replace("logits[counts]", "logits.detach()[counts]")
+    assert diagnosed(labs, key, everywhere) == ["no_gradient"]
+
+
 def test_a_start_of_0_that_counts_as_missing_is_known(labs):
     assert diagnosed(labs, "your_own_dataset.validate_rows", ZERO_IS_MISSING) == ["nothing_taken_for_missing"]
 

