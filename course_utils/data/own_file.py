@@ -576,9 +576,13 @@ def _from_sheet(path: Path, notes: list[str]) -> list[Record]:
             )
     try:
         sheet = pandas.read_excel(path, dtype=object, keep_default_na=False)
-    except ImportError:
+    except ImportError as error:
+        package, what = "openpyxl", "an Excel file (.xlsx)"
+        if "odf" in str(error):
+            package, what = "odfpy", "an OpenDocument sheet (.ods)"
         raise FileProblem(
-            f"{path.name} is an Excel file (.xlsx), and the package that reads it is not installed. {_SAVE} Or install it: pip install openpyxl"
+            f"{path.name} is {what}, and the package that reads it is not installed. {_SAVE} Or install it, in a cell of its own: "
+            f"%pip install {package}"
         ) from None
     except Exception as error:
         raise FileProblem(

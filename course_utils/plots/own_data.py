@@ -12,6 +12,8 @@ from course_utils.plots.drawing import arrow, box, note, show_drawing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from course_utils.evaluation import Difference
+
 _COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-blind readers
 _MARKERS = ("o", "s", "^", "D")
 
@@ -100,32 +102,28 @@ def curves(
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
-    axes.set(xlabel="labels for training", ylabel="accuracy on the test", ylim=(0, 1))
+    axes.set(xlabel="labels for training", ylabel="accuracy on validation", ylim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", ncols=3)
     return figure
 
 
-def intervals(found: Mapping[str, tuple[float, float, float]], title: str) -> Figure:
-    """Differences with their intervals, one in a line, and a line at no difference.
-
-    Args:
-        found: name -> the difference, and the low and the high end of its interval.
-    """
+def intervals(found: Mapping[str, Difference], title: str) -> Figure:
+    """Differences with their intervals and verdicts, one in a line, and a line at no difference."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 0.7 + 0.55 * len(found)), layout="constrained")
+    figure = Figure(figsize=(7, 0.7 + 0.65 * len(found)), layout="constrained")
     axes = figure.subplots()
-    for place, (_name, (middle, low, high)) in enumerate(reversed(found.items())):
-        inside = low <= 0 <= high
-        colour = _COLOURS[3] if inside else _COLOURS[1] if middle > 0 else _COLOURS[2]
-        axes.plot([low, high], [place, place], color=colour, linewidth=3)
-        axes.plot([middle], [place], "o", color=colour, markersize=9)
-        axes.text(high + 0.008, place, "may be luck" if inside else "clear", va="center", fontsize=9)
+    for place, each in enumerate(reversed(found.values())):
+        inside = each.low <= 0 <= each.high
+        colour = _COLOURS[3] if inside else _COLOURS[1] if each.value > 0 else _COLOURS[2]
+        axes.plot([each.low, each.high], [place, place], color=colour, linewidth=3)
+        axes.plot([each.value], [place], "o", color=colour, markersize=9)
+        axes.text(each.high, place + 0.16, each.verdict, ha="right", va="bottom", fontsize=9)
     axes.axvline(0, color="#000000", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(found)), list(found)[::-1])
-    axes.set(xlabel=title, ylim=(-0.6, len(found) - 0.4))
-    axes.margins(x=0.22)
+    axes.set(xlabel=title, ylim=(-0.5, len(found) - 0.3))
+    axes.margins(x=0.2)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

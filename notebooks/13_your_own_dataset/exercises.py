@@ -24,6 +24,8 @@ from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
 
 SECONDS = 30.0  # transformers may have to be imported
 
+_NO_RETURN = "Does every way through the code end in a `return` with a value?"
+
 # ---------------------------------------------------------------------------------- texts
 
 
@@ -216,29 +218,54 @@ def _table(task: str, one_fault_each: bool = False):
     return inputs
 
 
-def _call_validate(learner: Callable, inputs: Inputs) -> dict[str, Any] | None:
-    """How often a fault is said to be at each place: a row of numbers for each row of the file, which are counted from 1."""
+_ALL_COLUMNS = tuple(dict.fromkeys(column for columns in COLUMNS.values() for column in columns))
+
+
+def _call_validate(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    """How often a fault is said to be at each place: a row of numbers for each row of the file, which are counted from 1.
+
+    Raises:
+        TypeError: what came back is no list of pairs, or a pair is of no place in the file. The message says which.
+    """
     found = call_function(learner, inputs)
     if found is None:
-        return None
+        raise TypeError(f"the result is None; expected a list of pairs. {_NO_RETURN}")
     if not isinstance(found, list):
         raise TypeError(f"it returned a {type(found).__name__}; expected a list of pairs.")
     columns = list(COLUMNS[inputs["task"]])
-    times, places = np.zeros((1 + len(inputs["rows"]), len(columns)), dtype=np.int64), []
+    times, places = np.zeros((1 + len(inputs["rows"]), len(_ALL_COLUMNS)), dtype=np.int64), []
     for fault in found:
-        if not isinstance(fault, Sequence) or len(fault) != 2 or fault[1] not in columns:
+        if not isinstance(fault, tuple | list) or len(fault) != 2 or not isinstance(fault[1], str):
             raise TypeError("a fault must be a pair: the number of a row, and the name of a column.")
-        place = int(fault[0]), columns.index(fault[1])
-        if not 0 <= place[0] < len(times):
-            raise TypeError(f"there is a fault in row {place[0]}; the file has {len(inputs['rows'])} rows.")
-        times[place] += 1
-        places.append(place)
-    return {"faults by row and column": times, "in the order of the rows": places == sorted(places)}
+        number, column = fault
+        if not isinstance(number, int | np.integer) or isinstance(number, bool):
+            raise TypeError(f"the number of a row is a {type(number).__name__}; expected an int.")
+        if column not in columns:
+            raise TypeError(
+                f"there is a fault in the column {column[:40]!r}; the columns of this task are {', '.join(columns)}."
+            )
+        if not 0 <= number < len(times):
+            raise TypeError(
+                f"there is a fault in row {number}; the file has {len(inputs['rows'])} rows, counted from 1."
+            )
+        times[number, _ALL_COLUMNS.index(column)] += 1
+        places.append((number, columns.index(column)))
+    return {"faults": times, "in the order of the rows": places == sorted(places)}
+
+
+def _pairs_in(times: np.ndarray) -> list[tuple[int, str]]:
+    """The faults, as learners return them."""
+    return [
+        (row, _ALL_COLUMNS[column])
+        for row, column in np.argwhere(times).tolist()
+        for _ in range(times[row, column])
+    ]
 
 
 validate_rows = Exercise(
     name="validate_rows",
-    returns=("faults by row and column", "in the order of the rows"),
+    returns=("faults", "in the order of the rows"),
+    shown={"faults": _pairs_in},
     call=_call_validate,
     cases=(
         Case(
@@ -474,11 +501,13 @@ split_by_group = Exercise(
     call=call_split,
     cases=(
         Case(
-            "30 groups and 4 classes, about a fifth for the test; then 24, then 34 groups",
+            "about a fifth for the test, of 24 to 34 groups",
             together(
                 _grouped(30, 4, (0.15, 0.25), 0.75),
                 _grouped(24, 3, (0.15, 0.25), 0.75),
                 _grouped(34, 3, (0.15, 0.25), 0.8),
+                _grouped(32, 4, (0.15, 0.25), 0.9),
+                _grouped(28, 3, (0.15, 0.25), 0.9),
             ),
         ),
         Case(
@@ -490,7 +519,7 @@ split_by_group = Exercise(
             ),
         ),
         Case(
-            "5 classes, some of them rare; then shares that are reached exactly; then groups of a single row",
+            "groups of a single row; shares reached exactly; 5 classes, some of them rare",
             together(
                 _of_one_row(13, 4, (0.2, 0.3)),
                 _of_one_row(10, 3, (0.55, 0.75)),
@@ -611,12 +640,14 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         raise TypeError("a weight that was frozen before can be trained afterwards.")
     if isinstance(vectors, torch.Tensor):
         raise TypeError("it returned a tensor; expected a NumPy array.")
-    return None if vectors is None else {
+    if vectors is None:
+        raise TypeError(f"the result is None; expected a NumPy array. {_NO_RETURN}")
+    return {
         "vectors": vectors,
         "batch too large": encoder.largest > inputs.get("batch_size", 32),
         "gradients recorded": bool(encoder.recorded),
         "weights frozen afterwards": not encoder.scale.requires_grad,
-    }  # fmt: skip
+    }
 
 
 def _other_batches(rng: np.random.Generator) -> list[Inputs]:
@@ -636,7 +667,7 @@ embed = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "7 texts in batches of 3, 5 in batches of 2, one alone, and 34 without a batch size; then 5 again, when weights have changed",
+            "one text, 7 and 5, 34 without a batch size; 5 after training",
             together(
                 _texts((6,), 4, 3),
                 _texts((5, 2, 8, 3, 9, 4, 6), 5, 3),
@@ -866,7 +897,7 @@ lora_linear = Exercise(
     backward=sent_back(_through_lora),
     cases=(
         Case(
-            "from 7 features to 5, rank 3; then all sizes 4, and neither rank nor alpha given",
+            "7 features to 5, rank 3; then 4 to 4 without rank and alpha",
             together(_adapted((4,), 7, 5, 3), _adapted((4, 4), 4, 4, None)),
             reaches=("x", WEIGHTS),
         ),
@@ -942,7 +973,7 @@ bootstrap_interval = Exercise(
         Case("about 57 texts, 500 resamples, another level", _two_models(57, 500)),
         Case("about 40 texts and 9 resamples: each of them counts", _few_resamples),
         Case(
-            "about 70 texts; a model beside itself, where pairs leave no difference; the worse model of two",
+            "about 70 texts; then a model beside itself; then the worse of two",
             together(_two_models(70, 200), _a_model_beside_itself, _the_worse_one(75, 200)),
         ),
     ),
@@ -976,11 +1007,11 @@ calibration_error = Exercise(
     returns=("error",),
     cases=(
         Case(
-            "36 texts of 4 classes without a number of bins, then 57 of 6 in 7",
+            "36 texts of 4 classes, no bins given; then 57 in 7 bins",
             together(_judged(36, 4, 1.6, 10, usual_bins=True), _judged(57, 6, 1.8, 7)),
         ),
         Case(
-            "29 texts of 3 classes in 8 bins, then 45 in 12, then a bin for each of 9 texts",
+            "29 texts in 8 bins, 45 in 12, 9 in a bin each",
             together(_judged(29, 3, 1.6, 8), _judged(45, 3, 1.5, 12), _judged(9, 3, 1.6, 9)),
         ),
         Case(
@@ -1091,13 +1122,13 @@ best_temperature = Exercise(
     returns=("temperature",),
     cases=(
         Case(
-            "a model that is too sure, one that is not sure enough, one that is torn between two classes",
+            "models too sure, not sure enough, and torn between two classes",
             together(
                 *map(_decided, (_too_sure(90, 5, (2.0, 3.0)), _too_sure(80, 4, (0.2, 0.3)), _torn(75, 5)))
             ),
         ),
         Case(
-            "once more, the other way round; then the best candidate is the first, or the last",
+            "three more models; then the best candidate is the first, or the last",
             together(
                 *map(_decided, (_torn(65, 4), _too_sure(110, 3, (0.2, 0.3)), _too_sure(70, 6, (2.2, 3.2)))),
                 _all_too_hot(90, 5, best=0),
@@ -1105,7 +1136,7 @@ best_temperature = Exercise(
             ),
         ),
         Case(
-            "logits that are very large, or far apart; a label that is as good as impossible; once more between two classes",
+            "very large logits, logits far apart, nearly impossible labels, two close classes",
             together(
                 *map(
                     _decided,
@@ -1242,9 +1273,9 @@ def _table_of_results(section: str) -> dict[str, str]:
 def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     card = call_function(learner, inputs)
     if card is None:
-        return None
+        raise TypeError(f"the result is None; expected a str. {_NO_RETURN}")
     if not isinstance(card, str):
-        raise TypeError(f"it returned {type(card).__name__}; expected a str.")
+        raise TypeError(f"it returned a {type(card).__name__}; expected a str.")
     front = _front_matter(card)
     title = re.search(r"^# (.+)$", card, re.MULTILINE)
     if not title:
@@ -1279,7 +1310,7 @@ model_card = Exercise(
     cases=(
         Case("a card with two limits or more", _facts(2)),
         Case(
-            "another model, three limits or more; then one whose numbers have two decimals, so that a zero is added",
+            "three limits or more; then numbers with two decimals, which get a zero",
             together(_facts(3), _facts(2, decimals=2)),
         ),
     ),
@@ -1297,7 +1328,7 @@ def _unlabelled(rng: np.random.Generator) -> Inputs:
 def _call_predictions(learner: Callable, inputs: Inputs) -> np.ndarray:
     found = call_function(learner, inputs)
     if found is None:
-        return None
+        raise TypeError(f"the result is None; expected a list of labels. {_NO_RETURN}")
     if not isinstance(found, list | tuple | np.ndarray):
         raise TypeError(f"it returned a {type(found).__name__}; expected a list of labels.")
     found = [label.item() if isinstance(label, np.generic) else label for label in found]
@@ -1324,7 +1355,7 @@ def like_a_bag_of_words(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, n
 
 
 def like_a_frozen_encoder(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
-    """At least 60 % are right: a frozen encoder with a thousand labels reaches a little more."""
+    """At least 60 % are right: a frozen encoder with a hundred labels reaches a little more."""
     return _share_right(outputs, hidden) >= 0.60
 
 

@@ -291,9 +291,9 @@ slip("embed", "last_batch_only", "Only the last batch is returned.",
      "for every text.",
      ("torch.cat(vectors)", "vectors[-1]"))
 
-slip("embed", "not_truncated", "Texts that are too long are not truncated.",
-     "An encoder has a maximum length, and a real one raises an error beyond it. The tokenizer can cut off "
-     "a text.",
+slip("embed", "not_truncated", "Texts that are too long for the encoder reach it uncut.",
+     "An encoder has a maximum length, and a real one raises an error beyond it. The tokenizer knows that length and can cut "
+     "there. Did you ask it to cut, and did you leave the length to it?",
      ("batch_size], padding=True, truncation=True", "batch_size], padding=True"))
 
 slip("embed", "sorted_by_length", "The vectors are in the order of the texts' lengths.",

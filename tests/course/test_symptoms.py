@@ -443,6 +443,9 @@ def test_a_sentence_about_some_cases_only_says_which():
         ("NameError: name 'q' is not defined", "unknown name"),
         ("ValueError: Only input tensors may be passed as positional arguments.", "options by position"),
         ("TypeError: 'float' object cannot be interpreted as an integer", "whole number needed"),
+        ("TypeError: slice indices must be integers or None", "whole number needed"),
+        ("TypeError: list indices must be integers or slices, not float", "whole number needed"),
+        ("TypeError: list indices must be integers or slices, not str", "name for a place"),
         (
             "IndexError: boolean index did not match indexed array along axis 1; size of axis is 4 but size of "
             "corresponding boolean axis is 1",

@@ -19,7 +19,11 @@ import torch
 from classroom import book_of, new_course
 from typer.testing import CliRunner
 
-from course_utils.checking.outcome import encode
+from course_utils.checking.comparison import compare
+from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.expected import FILE_NAME, load_expected
+from course_utils.checking.outcome import encode, try_exercise
+from course_utils.checking.report import Report
 from course_utils.data import own
 from course_utils.data.documentation import load_documentation
 from course_utils.data.language import language_of
@@ -29,14 +33,19 @@ from course_utils.data.own import (
     default_rows,
     kept_logits,
     kept_seconds,
+    load_asked,
     load_unlabelled,
+    three_parts,
     with_faults,
     write_rows,
 )
 from course_utils.data.own_file import read_file
+from course_utils.display import show_table
+from course_utils.evaluation import accuracy, interval, macro_f1, noise_floor, shuffled
 from course_utils.maths import softmax
 from course_utils.models.own_models import linear_head, measured_answers, simple_answers, without_overlaps
 from course_utils.models.pretrained import encoder_folder, load_tokenizer, new_encoder
+from grader.catalogue import run_cell
 from grader.cli import app
 from grader.course import Course
 from grader.grade import autograde as grading
@@ -83,8 +92,64 @@ def test_the_improved_file_has_faults_copies_and_contradictions(lab):
 def test_the_kept_logits_are_those_of_the_notebook_s_split():
     for name in ("LoRA", "fine-tuned"):
         kept = kept_logits(name)
-        assert {part: rows.shape for part, rows in kept.items()} == {"validation": (150, 6), "test": (300, 6)}
+        assert {part: rows.shape for part, rows in kept.items()} == {"validation": (600, 6), "test": (300, 6)}
         assert 1 <= kept_seconds(name) < 100
+
+
+# ---------------------------------------------------------------------------------- what a report says
+
+
+def reported(lab, name: str, source: str) -> str:
+    """The report about a solution, as plain text."""
+    key, scope = f"{lab.slug}.{name}", {**lab.reference}
+    exercise = lab.exercises[key]
+    run_cell(source, "<attempt>", scope)
+    expected = load_expected(lab.release_folder / FILE_NAME, key, exercise)
+    outcomes = try_exercise(exercise, key, scope[name], PUBLIC_SEED, scope)
+    return repr(Report(compare(exercise, outcomes, expected), key))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return faults", "return faults[:-1]", "(32, 'group')]; expected "),
+        ("return faults", "return tuple(faults)", "It returned a tuple; expected a list of pairs."),
+        ("return faults", "pass", "The result is None; expected a list of pairs. Does every way through the code end"),
+        ('"spans"))', '"span"))', "There is a fault in the column 'span'; the columns of this task are group, text, spans."),
+        ("[(number, column)", "[(column, number)", "A fault must be a pair: the number of a row, and the name of a column."),
+        ("[(number, column)", "[number", "A fault must be a pair: the number of a row, and the name of a column."),
+        ("[(number, column)", "[(str(number), column)", "The number of a row is a str; expected an int."),
+        ("[(number, column)", "[(number - 9, column)", "There is a fault in row -8; the file has 33 rows, counted from 1."),
+    ],
+)  # fmt: skip
+def test_a_report_about_a_list_of_faults_speaks_of_faults_and_not_of_arrays(lab, old, new, said):
+    source = lab.solution_texts["validate_rows"]
+    assert old in source
+    text = reported(lab, "validate_rows", source.replace(old, new))
+    assert said in text
+    assert "array" not in text and "`faults`[" not in text
+
+
+def test_faults_that_are_returned_twice_are_not_called_right(lab):
+    source = lab.solution_texts["validate_rows"].replace("return faults", "return faults * 2")
+    text = reported(lab, "validate_rows", source)
+    assert "[(1, 'group'), (1, 'group')" in text and "`faults` is right" not in text
+
+
+def test_a_limit_that_is_too_high_is_not_called_a_missing_truncation(lab):
+    source = lab.solution_texts["embed"].replace("truncation=True", "truncation=True, max_length=128")
+    text = reported(lab, "embed", source)
+    assert "reach it uncut" in text and "did you leave the length to it?" in text
+
+
+def test_the_language_model_was_asked_about_the_notebook_s_validation_texts_and_about_no_others(lab):
+    rows = default_rows("classification")
+    labels = [row["label"] for row in rows]
+    split = three_parts([row["group"] for row in rows], labels, lab.reference["split_by_group"])
+    texts = [rows[row]["text"] for row in split["validation"]]
+    said, seconds = load_asked(texts)
+    assert len(said) == 600 and set(said) <= set(LIBRARIES) and seconds > 10
+    assert load_asked(texts[:-1]) == ([], 0.0)
 
 
 # ---------------------------------------------------------------------------------- the unlabelled file
@@ -236,9 +301,11 @@ def published(lab, tmp_path_factory):
         **lab.reference,
         **{"np": np, "torch": torch, "nn": torch.nn, "time": time, "Any": Any, "softmax": softmax},
         **{"tokenizer": tokenizer, "RUN_TRAINING": False, "LABELS": 6, "folder": folder, "majority": 0.25},
+        **{"accuracy": accuracy, "interval": interval, "macro_f1": macro_f1, "show_table": show_table},
+        **{"noise_floor": noise_floor, "shuffled": shuffled, "perfect": lambda shares: (0.0, 0.1)},
+        **{"kept": {}, "groups": [row["group"] for row in rows], "validation_groups": None},
         "file": None,
         "language_of": language_of,
-        "macro_f1": lambda said, true: 0.5,
         "warning": "",
         "FILE": folder / "which-library.csv",
         "Path": Path,
@@ -249,9 +316,8 @@ def published(lab, tmp_path_factory):
         "y": np.array([LIBRARIES.index(row["label"]) for row in rows]),
         "chosen": np.arange(6),
         "validation": np.arange(6, 12),
-        "test": np.arange(6, len(rows)),
+        "by_group": {"second test": np.arange(12, len(rows))},
         "usual": 0,
-        "draws": np.random.default_rng(0).integers(0, len(rows) - 6, (50, len(rows) - 6)),
         "hub": hub,
     }
     inside = False
@@ -293,7 +359,8 @@ def test_what_is_loaded_from_the_hub_is_the_model_that_was_published(published):
 
 def test_the_model_card_is_that_of_the_model_in_its_folder(lab, published):
     """Its figures are those of the published adapter, and it says that nothing was trained."""
-    test, labels = published["test"], published["y"][published["test"]]
+    test = published["by_group"]["second test"]
+    labels = published["y"][test]
     with torch.no_grad():
         batch = published["batch_of"]([published["texts"][row] for row in test])
         logits = published["adapted"].eval()(**batch).logits.numpy()
@@ -391,7 +458,9 @@ def test_a_file_with_any_number_of_classes_goes_from_top_to_bottom_without_train
     assert "columns separated by semicolons" in said and "Windows-1252" in said
     assert set(made["kept"]) == {"frozen"} and "LoRA: not trained" in said
     assert made["names"] == sorted(CLASSES[classes])
-    assert made["kept"]["frozen"]["test"].shape == (len(made["test"]), classes)
+    assert made["kept"]["frozen"].shape == (len(made["validation"]), classes)
+    assert made["winner"] in ("frozen", "TF-IDF") and "SmolLM2, asked" not in made["said"]
+    assert "second test" not in made["by_group"] and "The same texts chose its epoch" in made["card"]
     assert "# My parcels" in made["card"] and "groups of my-parcels.csv" in made["card"]
     assert all(name in made["card"] for name in CLASSES[classes])
     assert "which-library" not in made["card"].lower() and "librar" not in made["card"].lower()
@@ -404,10 +473,10 @@ def test_a_file_with_two_classes_is_trained_on_saved_loaded_and_tried(lab, tmp_p
         tmp_path,
         own_file(tmp_path, 2, rows=60),
         "classification",
-        **{"num_train_epochs=8": "num_train_epochs=1", "epochs: int_is_8": "epochs: int = 1"},
+        **{"num_train_epochs=20": "num_train_epochs=1", "epochs: int_is_8": "epochs: int = 1"},
     )
     assert set(made["kept"]) == {"frozen", "LoRA", "fine-tuned"}
-    assert all(logits["test"].shape == (len(made["test"]), 2) for logits in made["kept"].values())
+    assert all(logits.shape == (len(made["validation"]), 2) for logits in made["kept"].values())
     assert "the same logits after loading: True" in said
     assert f"| training texts | {len(made['chosen'])} |" in made["card"]
     assert (made["saved"] / "README.md").read_text() == made["card"]

@@ -272,15 +272,16 @@ def test_a_workbook_is_read_where_its_reader_is_installed_and_refused_in_one_sen
 
     (tmp_path / "rows.xlsx").write_bytes(b"PK\x03\x04 a zip")
 
-    def missing(*_, **__):
-        raise ImportError("openpyxl")
+    for package, kind in [("openpyxl", "an Excel file (.xlsx)"), ("odfpy", "an OpenDocument sheet (.ods)")]:
 
-    monkeypatch.setattr(pandas, "read_excel", missing)
-    with pytest.raises(
-        FileProblem,
-        match=r"an Excel file \(.xlsx\), and the package that reads it is not installed.*CSV UTF-8",
-    ):
-        read_file(tmp_path / "rows.xlsx", "classification")
+        def missing(*_, package=package, **__):
+            raise ImportError(package)
+
+        monkeypatch.setattr(pandas, "read_excel", missing)
+        with pytest.raises(FileProblem) as refused:
+            read_file(tmp_path / "rows.xlsx", "classification")
+        assert str(refused.value).startswith(f"rows.xlsx is {kind}, and the package that reads it is not")
+        assert "CSV UTF-8" in str(refused.value) and f"%pip install {package}" in str(refused.value)
     monkeypatch.setattr(
         pandas, "read_excel", lambda *_, **__: pandas.DataFrame({"Text": ["a", "b"], "Class": [1, 2]})
     )
@@ -370,6 +371,7 @@ def test_three_parts_have_every_row_at_most_once_and_no_group_twice(labs, count,
     met = Counter(group for numbers in parts.values() for group in {groups[row] for row in numbers})
     assert max(met.values()) == 1
     assert len(parts["test"]) >= min(300, count // 10)
+    assert ("second test" in parts) == (count == 4000)
 
 
 def test_a_class_that_is_rare_keeps_its_share_in_the_test(labs):

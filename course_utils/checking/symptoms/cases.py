@@ -31,7 +31,8 @@ def about_cases(
         wrong, of = _wrong_values(exercise, outcomes, expected, failing)
         if of >= _MANY and wrong <= _FEW * of:
             return [Symptom("few values", f"No case is right, but most values are: {of - wrong} of {of} in the first one. So what is special about the others?")]  # fmt: skip
-        return [Symptom("the form is right", "Every shape is right, but no case is, not even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
+        what = "The form" if exercise.shown else "Every shape"
+        return [Symptom("the form is right", f"{what} is right, but no case is, not even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
     if len(failing) > 1 and len(right) > 1 and (shared := _shared(expected, failing)):
         return [Symptom("cases that share something", shared)]
     if len(failing) == 1:

@@ -39,7 +39,7 @@ _COMPLAINTS = (
     _Complaint("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor",
      "An array is used as a condition (`if`, `and`, `or`, `not`). It has many values: which one should decide? To ask whether an argument was passed, compare it with `None`."),
     _Complaint("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
-     "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
+     "A tuple is used where something else is needed. Does something that you call return several values? Unpack them."),
     _Complaint("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
      "None is used as if it were a value. Is it an argument or an entry of a list that may be None, or the result of a function without a `return`?"),
     _Complaint("left changed", r"after (a|the) call\b.*\bmode\b|afterwards gradients are|other keys afterwards|requires_grad` of a parameter|is another layer after the call",
@@ -57,7 +57,7 @@ _COMPLAINTS = (
      "Two incompatible number types are combined (int32 and int64, float and integer, or a boolean in a calculation). Convert one of them."),
     _Complaint(
         "whole number needed",
-        r"cannot be interpreted as an integer|indices must be integers|only integer|expected an integer|must be integers? or|int\(\), but got float",
+        r"cannot be interpreted as an integer|^(?!.*not str$).*must be integers? or|^(?!.*not str$).*indices must be integers|only integer|expected an integer|int\(\), but got float",
         "A whole number is needed, but this is a float. `/` always gives a float; `//` divides whole numbers.",
     ),
     _Complaint(
@@ -80,6 +80,8 @@ _COMPLAINTS = (
     _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|a parameter too many|WrongForm.*` has shape|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    _Complaint("name for a place", r"list indices must be integers or slices, not str",
+     "A list is asked for a name, as if it were a dict. Its entries have places, counted from 0."),
     _Complaint("key", r"KeyError", "A dict is asked for a key that it does not have."),
     _Complaint("division by zero", r"ZeroDivisionError", "There is a division by 0. What should the result be when there is nothing to count?"),
     _Complaint("mask as an index", r"boolean index did not match|shape of the mask .* does not match",

@@ -15,7 +15,7 @@ from course_utils.checking.outcome import Outcome
 from course_utils.checking.symptoms import looks
 from course_utils.checking.symptoms.cases import about_cases, share_of, titles_of
 from course_utils.checking.symptoms.exceptions import about_exceptions
-from course_utils.checking.symptoms.pairs import Pair, close, wrong_pairs
+from course_utils.checking.symptoms.pairs import Pair, close, same_array, wrong_pairs
 from course_utils.checking.symptoms.symptom import Symptom
 
 MOST = 2
@@ -97,7 +97,13 @@ def _values(
         text = _plural(symptom.sentence) if len(names) > 1 else symptom.sentence
         symptoms.append(replace(symptom, sentence=scope + text.replace("{it}", _listed(names))))
     right = [name for name in exercise.returns if name not in pairs]
-    if several and right and len(pairs) and not beside_problems and len(symptoms) < MOST:
+    unseen = any(  # outputs that stand for something else are in no pair
+        not same_array(exercise, got.get(name), wanted[name])
+        for case in failing
+        for got, wanted in zip(outcomes[case].runs, expected.reference[case].runs, strict=False)
+        for name in exercise.shown
+    )
+    if several and right and len(pairs) and not beside_problems and not unseen and len(symptoms) < MOST:
         symptoms.append(Symptom("only one output", _right_and_wrong(right, list(pairs))))
     return symptoms
 
