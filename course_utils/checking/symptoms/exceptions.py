@@ -39,7 +39,7 @@ _COMPLAINTS = (
     _Complaint("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor",
      "An array is used as a condition (`if`, `and`, `or`, `not`). It has many values: which one should decide? To ask whether an argument was passed, compare it with `None`."),
     _Complaint("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
-     "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
+     "A tuple is used where another kind of value is needed, such as an array or a list. Does something that you call return several values? Unpack them."),
     _Complaint("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
      "None is used as if it were a value. Is it an argument or an entry of a list that may be None, or the result of a function without a `return`?"),
     _Complaint("left changed", r"after (a|the) call\b.*\bmode\b|afterwards gradients are|other keys afterwards|requires_grad` of a parameter|is another layer after the call",
@@ -79,6 +79,9 @@ _COMPLAINTS = (
      "The loss has no way back to the weights, so nothing can be trained. Somewhere its history was cut off: by `detach`, `no_grad`, `.item()`, NumPy, or a new `torch.tensor(...)`."),
     _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
+    _Complaint("one dict for all", r"get_config gives the same dict", "Every call of `get_config` gives the same dict. If somebody changes it, it is changed for everybody, and the next model may lack something."),
+    _Complaint("shared configuration", r"models share one configuration", "Several models share one configuration, such as one that is kept in the class. Each model has its own."),
+    _Complaint("another configuration", r"configuration that get_config gives has|gives a configuration in which|its configuration says", "A model and its configuration differ. Compare what the constructor got with what `get_config` gives, entry by entry."),
     _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|a parameter too many|WrongForm.*` has shape|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     _Complaint("key", r"KeyError", "A dict is asked for a key that it does not have."),
     _Complaint("division by zero", r"ZeroDivisionError", "There is a division by 0. What should the result be when there is nothing to count?"),
@@ -94,7 +97,7 @@ _COMPLAINTS = (
      "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
      elsewhere="It runs, but what it makes or returns does not have the shape that is needed where it is used. The message says which "
      "shapes meet: which of them is yours?"),
-    _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new array instead."),
+    _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new one instead."),
     _Complaint("empty", r"empty|zero-size", "Something is empty, and the code does not expect that. What should the result be then?"),
 )  # fmt: skip
 """All kinds. The first whose pattern fits is meant."""
