@@ -175,6 +175,18 @@ def paired(ours: Counts, theirs: Counts, groups: Sequence[Hashable] | None = Non
     return Difference(ours.score - theirs.score, low, high, _verdict(low, high, lowest, highest))
 
 
+def smallest_difference(counts: Counts, groups: Sequence[Hashable] | None = None) -> float:
+    """How far from this score another model's has to be before these rows show it, if the two make their mistakes independently: √2 times
+    half the 95 % interval. Models that find the same rows hard need less; :func:`paired` says how far two given ones are apart.
+
+    Args:
+        counts: what the score is made of.
+        groups: the group of each row, as for :func:`interval`.
+    """
+    found = interval(counts, groups)
+    return (found.high - found.low) / 2**0.5
+
+
 def _verdict(low: float, high: float, lowest: float, highest: float) -> str:
     if low <= 0 <= high:
         return "cannot be told apart"

@@ -189,6 +189,12 @@ def last_place(example: QuestionExample) -> str:
     return places[-1] if places else ""
 
 
+def any_place(example: QuestionExample) -> str:
+    """For a story: one of its places, drawn at random. The example's id is the seed, so it is the same one each time."""
+    places = sorted(set(re.findall(r" to the ([^.]+)\.", example.context)))
+    return random.Random(example.id).choice(places) if places else ""
+
+
 def place_beside_the_name(example: QuestionExample) -> str:
     """For a story: where the person (or thing) in question went, in the last sentence that names both."""
     asked = set(re.findall(r"\w+", example.question.lower())) - {"where", "is", "was", "the", "before"}

@@ -97,7 +97,7 @@ samples_per_length = Exercise(
         ),
         Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
         Case(
-            "the usual threshold, not reached and passed; one just reached, one just passed; a threshold of 0",
+            "the usual threshold, missed and passed; one just reached, one just passed; 0",
             together(_usual(1_500), _usual(1_501), _just_the_threshold, _just_above, _any_ratio),
         ),
     ),
@@ -192,7 +192,7 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; shares that are reached exactly, just missed, or take all or none; one group",
+            "about a half; shares reached exactly or just missed; all; none; one group",
             together(
                 _groups(9, (0.4, 0.6), (2, 9)),
                 _about_the_share(0),
@@ -360,7 +360,7 @@ bucketed_batches = Exercise(
         Case("23 sentences in batches of 3, with boundaries at 5 and 9", _rows(23, 3, (5, 9), 13)),
         Case("17 sentences in batches of 4, with one boundary", _rows(17, 4, (6,), 11)),
         Case(
-            "26 sentences in batches of 5, with boundaries at 4, 8 and 12; one is very long",
+            "26 sentences, one very long; batches of 5; boundaries at 4, 8 and 12",
             _rows(26, 5, (4, 8, 12), 17, outlier=100),
         ),
     ),
@@ -541,12 +541,12 @@ positional_embedding = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "3 sentences of 7, 4 and 5 words; then as many sentences as words, features and places; then single words",
+            "3 sentences of 7, 4 and 5 words; all sizes equal; single words",
             together(_embedding(3, 6, 10), _as_many_as_can_be, _single_words),
         ),
         Case("4 sentences, without positions", _embedding(4, 5, 9, use_positions=False)),
         Case(
-            "in a model whose input has no fixed length; one sentence has `max_len` words; then all have fewer",
+            "in a model for any length: one sentence has `max_len` words; then none",
             together(_embedding(2, 7, 8, symbolic=True), _embedding(3, 5, 11, symbolic=True)),
         ),
         Case("sentences in reverse order, with and without positions", _reversed, same_word_other_place),
@@ -660,12 +660,12 @@ transformer_encoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "2 sentences of 8 words, 1 head, no mask, one word all zeros; and in reverse order",
+            "no mask, 1 head, one word all zeros; once more in reverse order",
             _reordered,
             outputs_follow_their_words,
         ),
         Case(
-            "4 sentences with padding, 2 heads, in training: nothing is dropped; then one alone; then in a model",
+            "padding, 2 heads, in training: nothing is dropped; one sentence alone; in a model",
             together(_encoder(4, masked=True, heads=2, training=True), _one_encoded, _in_a_model),
         ),
         Case(
@@ -775,7 +775,7 @@ masked_mean = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4; then in a model, with a mask and without",
+            "4 padded sentences; all sizes 4; in a model, with a mask and without",
             together(
                 _states(4, 5),
                 _all_sizes_equal,
@@ -784,7 +784,7 @@ masked_mean = Exercise(
             ),
         ),
         Case(
-            "no mask: everything is real, zeros too; then a zero where there is a mask, and a single sentence",
+            "no mask; zeros that are real, without a mask and with one; one sentence",
             together(_states(2, 3, masked=False), _real_zeros, _a_real_zero, _one_sentence),
         ),
         Case(
@@ -793,11 +793,11 @@ masked_mean = Exercise(
             padding_changes_no_mean,
         ),
         Case(
-            "one of 4 sentences has no real word at all: its mean is 0; another has one",
+            "one of 4 sentences has no real word: its mean is 0; another has one",
             _states(4, 7, an_empty_one=True),
         ),
         Case(
-            "gradients reach the states, with a mask and without; with a sentence that has no real word",
+            "gradients reach the states: masked, without a mask, with an empty sentence",
             together(_states(3, 4), _states(2, 5, masked=False), _states(4, 6, an_empty_one=True)),
             reaches=("states",),
         ),
@@ -995,7 +995,7 @@ build_classifier = Exercise(
             _classifier(4, 3, use_positions=False, heads=2),
         ),
         Case(
-            "2 classes, in training with dropout_rate=1: only the last bias is left; the widths are the usual ones",
+            "2 classes, usual widths, in training with dropout_rate=1: only the last bias is left",
             lambda rng: {**_classifier(2, 2, training=True)(rng), "default sizes": True},
         ),
         Case(
@@ -1099,15 +1099,15 @@ best_epoch = Exercise(
             together(_losses("reached"), _losses("reached")),
         ),
         Case(
-            "a bump that is too long, then one that is just too long: the second valley is never seen",
+            "bumps that are too long and just too long: the second valley stays unseen",
             together(_losses("missed"), _losses("just missed")),
         ),
         Case(
-            "training ends before patience does; the same loss twice; the first epoch is the best; the last one is",
+            "training ends before patience does; equal losses; the first epoch best; the last best",
             together(_losses("ends"), _tie, _rising(1.0), _rising(1.0, 1.0), _falling),
         ),
         Case(
-            "losses that hardly fall; of billions; down to 0, then below; a patience of 1; a single epoch",
+            "losses that hardly fall; billions; 0 and below; a patience of 1; one epoch",
             together(
                 _hardly_falling,
                 _least_steps,
@@ -1184,11 +1184,11 @@ calibration_error = Exercise(
     returns=("error", "overconfidence"),
     cases=(
         Case(
-            "80 texts of 4 classes, then 85 of 6; the number of bins is not passed",
+            "80 texts of 4 classes, then 85 of 6; the usual number of bins",
             together(_too_sure(_judged(80, 4, 1.6)), _too_sure(_judged(85, 6, 1.8))),
         ),
         Case(
-            "90 texts of 3 classes, 12 bins; 60 of 12 classes, 4 bins; 75, 8 bins, many on an edge between two bins",
+            "3 classes, 12 bins; 12 classes, 4 bins; 8 bins, many texts on their edges",
             together(
                 _too_sure(_judged(90, 3, 1.6, 12)),
                 _judged(60, 12, 0.7, 4),  # not sure enough
@@ -1196,7 +1196,7 @@ calibration_error = Exercise(
             ),
         ),
         Case(
-            "a model that is nearly always sure, so that most bins are empty; then one that is less sure",
+            "a model that is nearly always sure: most bins are empty; a less sure one",
             together(_judged(40, 6, 12.0, 10, certain=6), _too_sure(_judged(70, 5, 1.8, 7))),
         ),
     ),

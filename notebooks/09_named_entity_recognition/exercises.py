@@ -223,7 +223,7 @@ clean_entities = Exercise(
             _cleaning((4, 6, 5, 3), (" ", " \n", "\t\n", "\n"), ((0, 0, 0, 1), (1, 1, 1, 2), (3, 3, 2, 0))),
         ),
         Case(
-            "spans of nothing but white space; then a single span, with white space at both ends",
+            "spans of white space alone; then one span with white space at both ends",
             together(
                 _cleaning(
                     (4, 6, 5), ("\n \n", "  ", ""), ((0, 0, 0, 1), (1, 1, 3, -6), (2, 2, 0, 0), (2, 2, 1, -5))
@@ -232,7 +232,7 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "spans at both ends of the text, one of a single letter, one that is empty; then a text without entities",
+            "spans at both ends of the text, of one letter, empty; then no entities",
             together(_to_both_ends, lambda rng: {"text": _word(rng, 7), "entities": []}),
         ),
         Case("full stops, brackets, digits and bullets that belong to the entity", _with_stop),
@@ -246,7 +246,7 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "length is counted in characters, spaces too: a long word and more; four words of one letter",
+            "length counts characters, spaces too: a long word and more; words of one letter",
             together(
                 _cleaning(
                     (2, 2, 3, 14, 4), (" ", " ", " ", " ", ""), ((0, 2, 0, 0), (2, 3, 0, 0), (4, 4, 0, 0))
@@ -261,7 +261,7 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "the same span twice, also with white space around one of them: the one that is listed first stays",
+            "the same span twice, also with white space around it: the first listed stays",
             _labelled_both_ways(
                 (5, 7, 4),
                 (" ", " ", " "),
@@ -272,7 +272,7 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "a chain of spans, each of which overlaps the next: the longest at one end, in the middle, at the other",
+            "a chain of overlapping spans: the longest first, in the middle, last",
             together(
                 _cleaning(
                     (9, 3, 4, 2, 5), (" ", " ", " ", " ", ""), ((2, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))
@@ -286,7 +286,7 @@ clean_entities = Exercise(
             ),
         ),
         Case(
-            "a short span within a longer one, which does not stay, because it overlaps the longest",
+            "a short span within a longer one, which is dropped, as it overlaps the longest",
             together(
                 _cleaning((2, 3, 4, 20), (" ", " ", " ", ""), ((0, 0, 0, 0), (0, 2, 0, 0), (2, 3, 0, 0))),
                 _cleaning((20, 4, 3, 2), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 3, 0, 0), (0, 1, 0, 0))),
@@ -454,7 +454,7 @@ align_labels = Exercise(
             _alignment([[0], [0, 0], [1], [0], [1], [0], [0]], (0, 1, 0, 0, 0, 0, 1), [(1, 5, 2)]),
         ),
         Case(
-            "two entities, one right after the other: of the same label, of labels that look alike, with nothing between them",
+            "neighbouring entities: of the same label, of labels that look alike, with nothing between",
             together(
                 _alignment([[0], [0], [0, 0], [0], [0]], (0, 1, 0, 0, 1), [(1, 1, 0), (2, 2, 0), (3, 3, 1)]),
                 _alignment([[0], [0, 0], [0], [0, 0], [0]], (0, 1, 1, 1, 1), [(0, 1, 2), (2, 3, 2)]),
@@ -469,18 +469,18 @@ align_labels = Exercise(
             ),
         ),
         Case(
-            "an entity that begins within a word: its first word is the next one, or there is none in it",
+            "an entity that begins within a word: its first word is the next, if any",
             together(
                 _alignment([[0], [3, 2], [0, 0], [0], [0]], (0, 1, 1, 1, 1), [(1, 3, 0)], cut=(2, 0)),
                 _within_a_word,
             ),
         ),
         Case(
-            "an entity that ends within a word, even within its first piece: the word belongs to it",
+            "an entity that ends within a word, even its first piece: the word belongs",
             _alignment([[0], [0, 0], [4, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 4)),
         ),
         Case(
-            "no entity at all; then one of a single letter; then a special token that has the place of a word",
+            "no entity; then one of a single letter; then a special token with a place",
             together(
                 _alignment([[0], [0, 0], [0]], (0, 1, 1), []),
                 _with_places(_alignment([[0], [0, 2]], (0, 1), [(0, 0, 1)], padding=1)),
@@ -573,7 +573,7 @@ encode_batch = Exercise(
     cases=(
         Case("three texts of 5, 6 and 3 tokens", _rows((5, 6, 3), 0)),
         Case(
-            "another padding id: pad_id=3, and 0 is an ordinary token; then every token has a label",
+            "pad_id=3, and 0 is an ordinary token; then every token has a label",
             together(_rows((4, 7), 3), _rows((5, 3), 4, everywhere=True)),
         ),
         Case(
@@ -777,7 +777,7 @@ token_classifier = Exercise(
     backward=sent_back(_train_through),
     cases=(
         Case(
-            "evaluation: three texts of 4, 6 and 3 tokens; then a single text, and one of a single token",
+            "evaluation: texts of 4, 6 and 3 tokens; a single text; a single token",
             together(_classifying((4, 6, 3), 6), _classifying((5,), 5), _classifying((2, 1), 2)),
         ),
         Case(
@@ -789,7 +789,7 @@ token_classifier = Exercise(
             _classifying((4, 6, 3), 6, training=True, dropout_rate=1.0),
         ),
         Case(
-            "training with a dropout rate between 0 and 1, then with the default: what is left is scaled up",
+            "training with dropout, then with its default rate: what is left is scaled up",
             together(_partly_dropped, _dropped_by_default),
         ),
         Case(
@@ -875,7 +875,7 @@ token_loss = Exercise(
     cases=(
         Case("three texts of 7, 4 and 5 tokens", _losing((7, 4, 5), 7, 4)),
         Case(
-            "one text; then every token has a label; then a text without any, and tokens whose loss is 0",
+            "one text; every token labelled; a text without labels; tokens whose loss is 0",
             together(_losing((6,), 6, 5), _all_labelled, _some_certain),
         ),
         Case("texts of very different lengths, (4, 9, 3)", _losing((9, 2, 3, 2), 9, 3)),
@@ -1022,7 +1022,7 @@ train_epoch = Exercise(
         ),
         Case("an epoch of three batches, which can be read only once", _epoch(3, used_once=True)),
         Case(
-            "gradients longer than max_norm; then longer than its default, 1; then gradients that are all 0",
+            "gradients longer than max_norm; then longer than its default, 1; then all 0",
             together(_epoch(2, max_norm=0.05), _epoch(2, max_norm=None), _epoch(2, certain=True)),
         ),
         Case("a scheduler that halves the learning rate after each step", _epoch(3, halved=True)),
@@ -1093,11 +1093,11 @@ decode_entities = Exercise(
     call=call_for_entities,
     cases=(
         Case(
-            "words of one piece: entities of one and of three words, which may lie far apart",
+            "words of one piece: entities of one and three words, even far apart",
             _decoding([[0]] * 7, (0, 1, 1, 1, 40, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
         ),
         Case(
-            "words of several pieces: only the first piece's prediction counts; then the others are -100, then mostly O",
+            "words of several pieces: only the first counts; the others -100, then mostly O",
             together(
                 *(
                     _decoding(
@@ -1116,7 +1116,7 @@ decode_entities = Exercise(
             ),
         ),
         Case(
-            "an entity that reaches to the end of the text, in a word of three pieces; then without special tokens",
+            "an entity ends the text, in a word of three pieces; without special tokens",
             together(
                 _decoding([[0], [0], [0, 2, 3]], (0, 1, 1), ["O", "B2", "I2"], padding=2),
                 _decoding([[0], [0, 2], [0]], (0, 1, 1), ["B0", "O", "B1"], specials=False),
@@ -1275,11 +1275,11 @@ entity_scores = Exercise(
             _documents(([(0, 1, 0), (2, 4, 0), (5, 6, 0)], [(0, 1, 0), (2, 4, 0), (7, 8, 0), (9, 12, 0)])),
         ),
         Case(
-            "few found, more missed, most of them invented; then one label mostly missed, the other mostly invented",
+            "few found, more missed, most invented; then one label mostly missed, one mostly invented",
             together(_few_found, _one_sided),
         ),
         Case(
-            "a wrong end, a wrong beginning and a wrong label are errors, even if little is wrong with them",
+            "a wrong end, beginning or label is an error, even if little is wrong",
             together(
                 _off_by_few,
                 _documents(
@@ -1315,7 +1315,7 @@ entity_scores = Exercise(
             ),
         ),
         Case(
-            "one span with two labels, and two spans with one beginning: among the predicted, then among the true",
+            "one span with two labels, two with one beginning: predicted ones, then true ones",
             together(
                 _documents(([(0, 1, 0), (4, 6, 1)], [(0, 1, 0), (0, 1, 1), (4, 6, 1), (4, 5, 1)])),
                 _documents(([(0, 1, 0), (0, 1, 1), (4, 6, 1), (4, 5, 1)], [(0, 1, 0), (4, 6, 1)])),
@@ -1326,7 +1326,7 @@ entity_scores = Exercise(
             _documents(([(0, 1, 0), (2, 3, 0), (4, 5, 1)], [(0, 1, 0), (6, 7, 2), (8, 9, 2)])),
         ),
         Case(
-            "nothing found; no documents; nothing found in one; something found in one without entities; all found",
+            "nothing found; no documents; a document without finds, without entities; all found",
             together(
                 _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []), more=False),
                 lambda rng: {"gold": [], "predicted": []},

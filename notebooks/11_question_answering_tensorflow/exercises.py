@@ -178,11 +178,11 @@ answer_token_spans = Exercise(
             together(_token_spans([(2, 4, 0, 17)]), _token_spans([(0, 1, 0, 1)], short_at_the_edges=True)),
         ),
         Case(
-            "every letter is a token: a window that holds just the answer; without its first letter; without its last; without both",
+            "letters as tokens: just the answer; without its first letter, its last, both",
             _letters,
         ),
         Case(
-            "windows that end with a token of the context; one stands behind its answer, one in front of it",
+            "windows that end with a context token; one behind its answer, one before it",
             _token_spans([(0, 2, 7, 19), (3, 6, 0, 12), (7, 9, 0, 12)], to_the_end=True),
         ),
         Case(
@@ -296,12 +296,12 @@ padded_batches = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "one batch of 3 windows; then a single window; then one of more than 600 tokens",
+            "a batch of 3 windows; a single window; one of more than 600 tokens",
             together(_unpadded((5, 9, 7), 3), _unpadded((8,), 2), _unpadded((600,), 1)),
         ),
         Case("two batches; the second is shorter and narrower", _unpadded((11, 14, 8, 6, 4), 3)),
         Case(
-            "three batches of 2; then a window without an answer, one without context, and one that comes twice",
+            "three batches of 2; windows without an answer, without context, and twice the same",
             together(_unpadded((6, 12, 9, 5, 13, 10), 2), _unusual_windows),
         ),
     ),
@@ -387,7 +387,7 @@ span_head = Exercise(
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
         Case(
-            "a single window, and windows of a single token; then [CLS] is not allowed everywhere, or nothing is",
+            "one window; windows of one token; [CLS] not allowed everywhere; nothing allowed",
             together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
         ),
         Case(
@@ -661,7 +661,7 @@ best_spans = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "four windows: a plain one, and three whose best start and best end do not fit",
+            "four windows; in three of them best start and best end do not fit",
             _span_batch(
                 "the best start and the best end fit together",
                 "the best start stands behind the best end",
@@ -692,11 +692,11 @@ best_spans = Exercise(
             ),
         ),
         Case(
-            "another context in each window, and answers of any length; then 25 best starts, all behind the 25 best ends",
+            "another context in each window; then the 25 best starts behind the 25 best ends",
             together(_different_contexts, _far_from_the_best),
         ),
         Case(
-            "all logits are below -30,000; billions below 0, and the only possible span has the lowest score; a best score of exactly 0",
+            "logits below -30,000; billions below 0, the only span lowest; a best score of 0",
             together(
                 _batch(best_score_of_0, best_score_of_0),
                 _span_batch("all logits are below -30,000", "all logits are below -30,000"),
@@ -824,7 +824,7 @@ train_step = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "one step; then two, and the gradients of the first are 0, as only [CLS] is allowed",
+            "one step; then two, the first with gradients of 0, as only [CLS] is allowed",
             together(_steps(1, scale=3.0), _nothing_to_learn),
         ),
         Case("two steps in the same graph, with batches of other shapes", _steps(2, scale=3.0)),
@@ -902,7 +902,7 @@ answer = Exercise(
     cases=(
         *answer_cases(ScriptedKerasReader),
         Case(
-            "an answer at the beginning of the context; then best pairs with two tokens too many, and with one",
+            "an answer at the beginning; best pairs that are two tokens too long, and one",
             together(
                 asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader),
                 asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
@@ -910,7 +910,7 @@ answer = Exercise(
             ),
         ),
         Case(
-            "a full stop that belongs to the answer; then one text in 6 windows, and once more in 10, the answer in the last",
+            "a full stop of the answer; 6 windows; 10, the answer in the last",
             lambda rng: [_with_the_full_stop(rng), *_many_windows(rng)],
         ),
     ),

@@ -347,6 +347,26 @@ slip("token_loss", "probabilities_for_their_logarithms", "Probabilities are used
      "0 should cost a lot. That is what the logarithm is for.",
      ("F.cross_entropy(logits", "F.nll_loss(logits.softmax(dim=-1)"))
 
+slip("token_loss", "log_of_softmax",
+     "The logarithm of a softmax is taken in two steps, so a probability of 0 gives an infinite loss.",
+     "Your loss is right for small logits. If a label's logit lies far below the others, the softmax rounds its "
+     "probability to 0, and the logarithm of 0 is minus infinity. `F.cross_entropy` and `log_softmax` compute "
+     "the logarithm in one step and stay finite.",
+     ("F.cross_entropy(logits.flatten(0, 1),", "F.nll_loss(logits.flatten(0, 1).softmax(dim=-1).log(),"))
+
+slip("token_loss", "exponentials_by_hand", "The softmax is computed from plain exponentials, which overflow.",
+     "Your loss is right for small logits. But the exponential of 300 is too large for float32, and infinity "
+     "divided by infinity is NaN. `F.cross_entropy` and `log_softmax` subtract the largest logit first.",
+     ("F.cross_entropy(logits.flatten(0, 1),",
+      "F.nll_loss((logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log().flatten(0, 1),"))
+
+slip("token_loss", "sum_of_exponentials_by_hand",
+     "The logarithm is taken of a sum of plain exponentials, which overflows or becomes 0.",
+     "Your loss is right for small logits. But the exponential of 300 is too large for float32, and that of "
+     "-300 is 0. `torch.logsumexp` and `log_softmax` subtract the largest logit first.",
+     ("F.cross_entropy(logits.flatten(0, 1),",
+      "F.nll_loss((logits - logits.exp().sum(dim=-1, keepdim=True).log()).flatten(0, 1),"))
+
 slip("token_loss", "mean_of_means", "The mean is taken within each text first, and then over the texts.",
      "You average within each text first, then over the texts. So a token of a short text counts more than "
      "a token of a long one. All labelled tokens of the batch should count the same.",

@@ -148,7 +148,7 @@ answer_token_span = Exercise(
     cases=(
         Case("an answer of three words", _token_span(3, 6)),
         Case(
-            "an answer of one token: the first piece of a word, the second piece, a single letter",
+            "an answer of one token: a word's first piece, its second, a single letter",
             together(*(_token_span(4, 5, cut=cut) for cut in ((0, 3), (3, 0), (0, 5)))),
         ),
         Case("it begins with the first character of the text", _token_span(0, 2)),
@@ -160,7 +160,7 @@ answer_token_span = Exercise(
         ),
         Case("it begins and ends within a token", _token_span(3, 5, cut=(1, 1))),
         Case(
-            "every letter is a token: a window that holds just the answer; without its first letter; without its last; without both",
+            "letters as tokens: just the answer; without its first letter, its last, both",
             together(*(_letters(4, 7, slice(*window)) for window in ((4, 7), (5, 9), (2, 6), (5, 6)))),
         ),
         Case(
@@ -224,8 +224,8 @@ def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         raise TypeError(
             f"it returned {found!r}, a {type(found).__name__}; expected a list of pairs (begin, end)."
         )
-    windows = [tuple(plain(window)) for window in found]
-    if any(len(window) != 2 for window in windows):
+    windows = plain(found)
+    if any(not isinstance(window, list | tuple) or len(window) != 2 for window in windows):
         raise TypeError(f"it returned {windows!r}; expected a list of pairs (begin, end).")
     places = [
         index(place, f"{windows!r}: {name}")
@@ -429,11 +429,11 @@ make_features = Exercise(
         ),
         Case("a context of three windows", _features(15, (5, 6))),
         Case(
-            "an answer that another window begins with the end of, one that begins within a word, and one that is longer than the overlap",
+            "answers that a window's border cuts, that begin within a word, that exceed the overlap",
             together(_features(15, (3, 5)), _features(15, (5, 7), cut=3), _features(15, (1, 4), overlap=1)),
         ),
         Case(
-            "the answer at the end of a context of three windows; then with the full stop after it",
+            "the answer ends a context of three windows; then a full stop belongs to it",
             together(_features(15, (13, 15)), _features(6, (4, 6), max_length=31, full_stop=True)),
         ),
         Case(
@@ -441,7 +441,7 @@ make_features = Exercise(
             _features(12, (9, 11), True, overlap=8),
         ),
         Case(
-            "white space in front and between the sentences; then one text in pieces of words, and again with every character as a token",
+            "white space in front and between; one text in word pieces, then in characters",
             lambda rng: [_features(9, (5, 7), space="\n ")(rng), *_pieces_then_characters(rng)],
         ),
         Case(
@@ -533,7 +533,7 @@ span_head = Exercise(
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
         Case(
-            "a single window, and windows of a single token; then [CLS] is not allowed everywhere, or nothing is",
+            "one window; windows of one token; [CLS] not allowed everywhere; nothing allowed",
             together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
         ),
         Case(
@@ -622,7 +622,7 @@ span_loss = Exercise(
             reaches=("start_logits", "end_logits"),
         ),
         Case(
-            "two of five windows have no answer; then a single window; then none of three has one",
+            "two of five windows have no answer; a single window; none of three has one",
             together(_loss(5, 12, no_answer=2), _loss(1, 10), _loss(3, 9, no_answer=3)),
         ),
         Case(
@@ -650,7 +650,7 @@ _ALL_SPANS = SPANS | {
         30,
         0.0,
     ),
-    "the best start and the best end do not fit, and each takes all of the shares": (
+    "best start and best end do not fit, and each takes all shares": (
         {9: 900, 5: 3},
         {6: 900, 10: 4.5},
         6,
@@ -763,7 +763,7 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context to the end; the best 5, then the best 60 fit nothing; one token, the lowest; billions below 0; above 0; exactly 0",
+            "a context to the end; many best places that fit nothing; huge scores; exactly 0",
             together(
                 best_score_of_0,
                 _context_to_the_end,
@@ -917,7 +917,7 @@ exact_match = Exercise(
             ),
         ),
         Case(
-            "texts that are almost equal, but are not: in accents, digits, endings, small words, order",
+            "texts that are almost equal: other accents, digits, endings, small words, order",
             _pairs(*ALMOST),
         ),
         Case(
@@ -1127,11 +1127,11 @@ train_step = Exercise(
     uses=("span_loss",),
     cases=(
         Case(
-            "one step; then two, and the gradients of the first are 0, as only [CLS] is allowed",
+            "one step; then two, the first with gradients of 0, as only [CLS] is allowed",
             together(_steps([0.5], scale=3.0), _nothing_to_learn),
         ),
         Case(
-            "two steps with other batches and learning rates, after which the model is still in training mode",
+            "two steps, other batches and learning rates; the model stays in training mode",
             _steps([0.5, 0.25], scale=3.0, and_afterwards=True),
         ),
         Case(
@@ -1211,7 +1211,7 @@ answer = Exercise(
             _asked(words=18, says=(13, 15), nothing={1: 6.0, 13: 6.0, 15: 3.0}),
         ),
         Case(
-            "an answer of as many tokens as allowed; one that would be longer; a single token; the first two words",
+            "an answer as long as allowed; one too long; one token; the first two words",
             together(
                 _asked(words=7, says=(1, 5)),
                 _asked(words=7, says=(1, 6)),
@@ -1220,7 +1220,7 @@ answer = Exercise(
             ),
         ),
         Case(
-            "a full stop that belongs to the answer; then one text in 6 windows, and once more in 10, the answer in the last",
+            "a full stop of the answer; 6 windows; 10, the answer in the last",
             lambda rng: [_with_the_full_stop(rng), *_many_windows(rng)],
         ),
     ),

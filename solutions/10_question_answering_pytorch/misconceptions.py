@@ -350,6 +350,42 @@ def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_pos
     return total / 2
 
 
+slip("span_loss", "log_of_softmax",
+     "The logarithm of a softmax is taken in two steps, so a share of 0 gives an infinite loss.",
+     "Your loss is right for small logits. If the right token's logit lies far below the others, the softmax "
+     "rounds its share to 0, and the logarithm of 0 is minus infinity. `cross_entropy` and `log_softmax` "
+     "compute the logarithm in one step and stay finite.",
+     ("nn.functional.cross_entropy(start_logits, start_positions)",
+      "-start_logits.softmax(-1).gather(1, start_positions[:, None]).log().mean()"),
+     ("nn.functional.cross_entropy(end_logits, end_positions)",
+      "-end_logits.softmax(-1).gather(1, end_positions[:, None]).log().mean()"))
+
+slip("span_loss", "log_of_the_whole_softmax",
+     "The logarithm of a softmax is taken in two steps, for all tokens: shares of 0 make the gradients NaN.",
+     "A blocked token has a share of 0. The logarithm of 0 is minus infinity, and its gradient spoils those of "
+     "the whole row, although the token does not count. `cross_entropy` and `log_softmax` compute the "
+     "logarithm in one step.",
+     ("cross_entropy(start_logits,", "nll_loss(start_logits.softmax(-1).log(),"),
+     ("cross_entropy(end_logits,", "nll_loss(end_logits.softmax(-1).log(),"))
+
+slip("span_loss", "zero_times_infinity",
+     "Logarithms of shares of 0 are multiplied by 0, which gives NaN.",
+     "The softmax of a blocked token is 0, and its logarithm is minus infinity. If you multiply that by the 0 "
+     "of a one-hot row, you get NaN and not 0. Pick out the right token's entry, or let `cross_entropy` do it.",
+     ("nn.functional.cross_entropy(start_logits, start_positions)",
+      "-(nn.functional.one_hot(start_positions, start_logits.size(1)) * start_logits.softmax(-1).log()).sum(1).mean()"),
+     ("nn.functional.cross_entropy(end_logits, end_positions)",
+      "-(nn.functional.one_hot(end_positions, end_logits.size(1)) * end_logits.softmax(-1).log()).sum(1).mean()"))
+
+slip("span_loss", "sum_of_exponentials_by_hand",
+     "The logarithm is taken of a sum of plain exponentials, which overflows or becomes 0.",
+     "Your loss is right for small logits. But the exponential of 300 is too large for float32, and that of "
+     "-300 is 0. `torch.logsumexp` and `log_softmax` subtract the largest logit first.",
+     ("cross_entropy(start_logits,",
+      "nll_loss(start_logits - start_logits.exp().sum(-1, keepdim=True).log(),"),
+     ("cross_entropy(end_logits,",
+      "nll_loss(end_logits - end_logits.exp().sum(-1, keepdim=True).log(),"))
+
 slip("span_loss", "softmax_over_the_batch", "The softmax runs over the windows of the batch instead of the tokens.",
      "Your softmax runs over the windows, so they compete with each other for a token. The classes are the "
      "tokens of *one* window. Which axis are they on?",

@@ -240,6 +240,41 @@ slip("span_loss", "small_number_in_the_logarithm",
       "def cross_entropy(right, logits, from_logits):\n"
       "        return -tf.math.log(tf.gather(tf.nn.softmax(logits), right, batch_dims=1) + 1e-9)"))
 
+slip("span_loss", "log_of_softmax",
+     "The logarithm of a softmax is taken in two steps, so a share of 0 gives an infinite loss.",
+     "Your loss is right for small logits. If the right token's logit lies far below the others, the softmax "
+     "rounds its share to 0, and the logarithm of 0 is minus infinity. A cross-entropy that gets logits, or "
+     "`tf.nn.log_softmax`, computes the logarithm in one step and stays finite.",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        return -tf.math.log(tf.gather(tf.nn.softmax(logits), right, batch_dims=1))"))
+
+slip("span_loss", "probabilities_are_clipped",
+     "The cross-entropy gets probabilities and clips them, so no answer costs more than about 16.",
+     "Keras cannot take the logarithm of 0, so it raises probabilities to at least 0.0000001. Beyond that, a "
+     "worse answer costs no more, and the model learns nothing from it. Give it logits instead.",
+     (", start_logits, from_logits=True", ", tf.nn.softmax(start_logits)"),
+     (", end_logits, from_logits=True", ", tf.nn.softmax(end_logits)"))
+
+slip("span_loss", "exponentials_by_hand",
+     "The softmax is computed from plain exponentials, which overflow or become 0.",
+     "Your loss is right for small logits. But the exponential of 300 is too large for float32, and that of "
+     "-300 is 0: then you divide infinity by infinity or 0 by 0, which is NaN. A cross-entropy that gets "
+     "logits subtracts the largest one first.",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        shares = tf.exp(logits) / tf.reduce_sum(tf.exp(logits), axis=1, keepdims=True)\n"
+      "        return -tf.math.log(tf.gather(shares, right, batch_dims=1))"))
+
+slip("span_loss", "zero_times_infinity",
+     "Logarithms of shares of 0 are multiplied by 0, which gives NaN.",
+     "The softmax of a blocked token is 0, and its logarithm is minus infinity. If you multiply that by the 0 "
+     "of a one-hot row, you get NaN and not 0. Pick out the right token's entry, or let Keras do it.",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        wanted = tf.one_hot(right, tf.shape(logits)[1])\n"
+      "        return -tf.reduce_sum(wanted * tf.math.log(tf.nn.softmax(logits)), axis=1)"))
+
 slip("span_loss", "both_added", "The two cross-entropies are added instead of averaged.",
      "Your loss is exactly twice as large as it should be: you add the losses of start and end instead of "
      "averaging them. This also changes everything that depends on the size of the loss, such as clipping.",

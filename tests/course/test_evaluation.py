@@ -145,6 +145,13 @@ def test_of_a_hundred_samples_about_95_intervals_hold_the_truth():
     assert 88 <= sum(held) <= 99
 
 
+def test_the_smallest_difference_is_what_two_independent_models_of_one_quality_seldom_differ_by():
+    rng = np.random.default_rng(0)
+    least = evaluation.smallest_difference(evaluation.accuracy(rng.random(300) < 0.7))
+    apart = np.abs(np.diff(rng.binomial(300, 0.7, (4000, 2)) / 300))
+    assert 0.92 < np.mean(apart < least) < 0.98
+
+
 def test_a_loss_is_weighted_by_its_tokens_and_is_no_share():
     counts = mean([10.0, 1.0], [4, 1])
     assert counts.score == pytest.approx(11 / 5)

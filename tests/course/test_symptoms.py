@@ -509,6 +509,19 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
+        ("WrongLayer: get_config gives the same dict at every call.", "one dict for all"),
+        (
+            "WrongLayer: the models share one configuration: get_config of the first gives num_layers=3.",
+            "shared configuration",
+        ),
+        (
+            "WrongLayer: the configuration that get_config gives has another max_len than the model was made with.",
+            "another configuration",
+        ),
+        (
+            "WrongLayer: the model that was made again is named a; its configuration says b.",
+            "another configuration",
+        ),
         ("WrongWeights: kernel has shape (20, 20), which cannot hold one of shape (28, 20).", "weights"),
         ("WrongForm: `labels` is of torch.float32; expected a tensor of whole numbers.", "another form"),
         ("WrongForm: there is no parameter `classifier.bias`; it has: classifier.weight.", "weights"),

@@ -194,6 +194,8 @@ def test_the_rule_solves_task_1_and_fails_at_the_others():
     assert exact[1] == 1 and exact[2] < 0.6 and exact[3] < 0.1
     stories = make_stories(1, 200, seed=5)
     assert 0.3 < reader.score(list(map(reader.last_place, stories)), stories).exact < 0.7
+    drawn = list(map(reader.any_place, stories))
+    assert 0.1 < reader.score(drawn, stories).exact < 0.5 and drawn == list(map(reader.any_place, stories))
 
 
 def test_the_nearest_words_are_words_of_the_text():

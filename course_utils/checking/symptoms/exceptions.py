@@ -79,6 +79,9 @@ _COMPLAINTS = (
      "The loss has no way back to the weights, so nothing can be trained. Somewhere its history was cut off: by `detach`, `no_grad`, `.item()`, NumPy, or a new `torch.tensor(...)`."),
     _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
+    _Complaint("one dict for all", r"get_config gives the same dict", "Every call of `get_config` gives the same dict. If somebody changes it, it is changed for everybody, and the next model may lack something."),
+    _Complaint("shared configuration", r"models share one configuration", "Several models share one configuration, such as one that is kept in the class. Each model has its own."),
+    _Complaint("another configuration", r"configuration that get_config gives has|gives a configuration in which|its configuration says", "A model and its configuration differ. Compare what the constructor got with what `get_config` gives, entry by entry."),
     _Complaint("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|a parameter too many|WrongForm.*` has shape|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     _Complaint("name for a place", r"list indices must be integers or slices, not str",
      "A list is asked for a name, as if it were a dict. Its entries have places, counted from 0."),
@@ -100,7 +103,7 @@ _COMPLAINTS = (
      "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
      elsewhere="It runs, but what it makes or returns does not have the shape that is needed where it is used. The message says which "
      "shapes meet: which of them is yours?"),
-    _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new array instead."),
+    _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new one instead."),
     _Complaint("empty", r"empty|zero-size", "Something is empty, and the code does not expect that. What should the result be then?"),
 )  # fmt: skip
 """All kinds. The first whose pattern fits is meant."""
