@@ -121,7 +121,7 @@ _CASES = (
     Case("a batch: x (2, 5, 8), memory (2, 4, 8), 3 heads", _heads((2,), 5, 4, 8, 3, 6, 7)),
     Case(
         "d_k = d_v = d_model / num_heads; then memory shaped like x",
-        together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 3, 4, 4)),
+        together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 4, 3, 3)),
     ),
     Case(
         "a mask row for each query, (5, 7); then one mask for all",
@@ -154,7 +154,11 @@ _CASES = (
     ),
     Case(
         "a single head; a batch of one with a single query",
-        together(_heads((2,), 5, 7, 8, 1, 4, 6), _heads((1,), 1, 5, 8, 3, 4, 6)),
+        together(
+            _heads((2,), 5, 7, 8, 1, 4, 6),
+            _heads((1,), 1, 5, 8, 3, 4, 6),
+            _heads((2,), 5, 7, 6, 1, 4, 6),  # w_output is square, and mixes all the same
+        ),
     ),
     Case("blocked words of memory changed", _blocked_words_changed, blocked_words_count_for_nothing),
 )
@@ -187,6 +191,9 @@ split_heads = Exercise(
             together(
                 lambda rng: {"x": normal(rng, 2, 5, 12), "num_heads": 3},
                 lambda rng: {"x": normal(rng, 3, 7, 8), "num_heads": 4},
+                # as many words as heads; as many sentences as heads
+                lambda rng: {"x": normal(rng, 2, 3, 6), "num_heads": 3},
+                lambda rng: {"x": normal(rng, 2, 5, 6), "num_heads": 2},
             ),
         ),
         Case(
@@ -222,7 +229,10 @@ merge_heads = Exercise(
         Case(
             "a batch: (2, 3, 5, 4); then more heads than words, (2, 6, 3, 5)",
             together(
-                lambda rng: {"heads": normal(rng, 2, 3, 5, 4)}, lambda rng: {"heads": normal(rng, 2, 6, 3, 5)}
+                *(
+                    lambda rng, shape=shape: {"heads": normal(rng, *shape)}
+                    for shape in ((2, 3, 5, 4), (2, 6, 3, 5), (2, 3, 3, 4))
+                )
             ),
         ),
         Case("two axes in front: (2, 3, 4, 6, 5)", lambda rng: {"heads": normal(rng, 2, 3, 4, 6, 5)}),
@@ -231,7 +241,7 @@ merge_heads = Exercise(
             together(
                 *(
                     lambda rng, shape=shape: {"heads": normal(rng, *shape)}
-                    for shape in ((2, 1, 4, 3), (1, 3, 4, 2), (2, 3, 1, 4))
+                    for shape in ((2, 1, 4, 3), (1, 3, 4, 2), (2, 3, 1, 4), (2, 5, 1))
                 )
             ),
         ),

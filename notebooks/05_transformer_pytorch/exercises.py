@@ -843,6 +843,12 @@ def _long_sentence(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _first_word(rng: np.random.Generator) -> Inputs:
+    """What the decoder reads at the first step of every translation."""
+    made = _other_positions(_decoder_inputs())(rng)
+    return {**made, "target_ids": made["target_ids"][:, :1]}
+
+
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     value = _call_module("target_ids", "memory", "target_mask", "source_mask")(learner, inputs)
     output, weights = _pair(value, "(output, cross_weights)")
@@ -879,6 +885,7 @@ decoder = Exercise(
                 _all_shown(_decoder_inputs(), target_mask=TARGET_LEN, source_mask=SOURCE_LEN),
                 _other_positions(_two_heads(_alone(_decoder_inputs(masked=True)))),
                 _long_sentence,
+                _first_word,
             ),
         ),
         Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
@@ -976,7 +983,10 @@ make_masks = Exercise(
             "a batch without any padding; then one in which a target has nothing else",
             together(_two_batches(4, (16, 30), (5, 15), padded=False), _only_padding),
         ),
-        Case("targets of a single word, which sees itself", _two_batches(3, (6, 20), (1, 1))),
+        Case(
+            "targets of a single word, which sees itself; then sources of a single word",
+            together(_two_batches(3, (6, 20), (1, 1)), _two_batches(3, (1, 1), (5, 9))),
+        ),
     ),
     properties=(future_is_blocked,),
     bypasses=("torch.nn.Transformer.generate_square_subsequent_mask",),
@@ -1145,6 +1155,13 @@ def _whole_numbers(ids: Any, kinds: tuple[torch.dtype, ...] = ()) -> Any:
     return ids
 
 
+def _no_label_in_one(rng: np.random.Generator) -> Inputs:
+    """A row of nothing but padding begins with BOS like any other."""
+    made = _labels((4, 3, 2), 4, bos_id=7)(rng)
+    made["labels"][1] = PAD
+    return made
+
+
 shift_right = Exercise(
     name="shift_right",
     returns=("decoder_input",),
@@ -1155,7 +1172,7 @@ shift_right = Exercise(
         Case("two sentences in a table that is longer than both", _labels((2, 4), 7)),
         Case(
             "another id for the beginning: bos_id=7; then a single column",
-            together(_labels((4, 3), 4, bos_id=7), _labels((1, 1, 1), 1, bos_id=7)),
+            together(_labels((4, 3), 4, bos_id=7), _labels((1, 1, 1), 1, bos_id=7), _no_label_in_one),
         ),
     ),
     properties=(input_lags_one_word_behind,),
@@ -1240,7 +1257,10 @@ label_smoothed_loss = Exercise(
             together(_loss((4, 4, 4), 4, 9, None), _loss((9, 9, 9), 9, 700, None)),
         ),
         Case("sentences of 3, 6 and 4 words, smoothing 0.1", _loss((3, 6, 4), 6, 11, 0.1)),
-        Case("sentences of 7 and 1 words, smoothing 0.3", _loss((7, 1), 7, 10, 0.3)),
+        Case(
+            "sentences of 7 and 1 words, smoothing 0.3; then a single word",
+            together(_loss((7, 1), 7, 10, 0.3), _loss((1,), 4, 9, 0.2)),
+        ),
         Case("padded with another id: pad_id=6, 0 is a word", _loss((5, 2, 4), 5, 8, 0.2, pad_id=6)),
         Case("logits of several hundred", _huge_logits),
         Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
@@ -1292,7 +1312,7 @@ warmup_schedule = Exercise(
         Case("the first step", _rate([0])),
         Case("a step in the warm-up, with a factor below 1", _rate([0.33], factor=True)),
         Case("the last step of a short warm-up, and the steps before and after it", _around_a_short_warmup),
-        Case("long after the warm-up, with a factor below 1", _rate([5], factor=True)),
+        Case("long after the warm-up, with a factor below 1", _rate([5, 30], factor=True)),
         Case("before, at and after the peak", _rate([0.5, 0.75, 1, 2, 4]), peak_at_the_end_of_warmup),
     ),
 )

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-KINDS = ("Name", "College", "BI-expert")  # one with a hyphen, which begins like a prefix
+KINDS = (
+    "Name",
+    "Office",
+    "BI-expert",
+)  # one begins like the tag O, one has a hyphen and begins like a prefix
 """Labels of the entities in the checks. One has a hyphen in it, as labels of real data may have."""
 
 NEAR = ("Name", "name", "Name ")
-"""Labels that are not the same, though they look alike. Real data has such, and only whoever made it can say that they mean one thing."""
+"""Labels that are not the same, though they look alike. Real data has such, and only the people who made it can say that they mean one thing."""
 
 LABELS = tuple(dict.fromkeys((*KINDS, *NEAR)))
 
@@ -147,7 +151,7 @@ def _with_stop(rng: np.random.Generator) -> Inputs:
     name, subject = _word(rng, rng.integers(8, 60)), _word(rng, 5)
     at = _word(rng, rng.integers(2, 7))  # shorter than what comes after it
     text, entities = f"{at} {name} Ltd. , with ({subject}) \n", [Entity(0, len(at), "BI-expert")]
-    entities.append(Entity(len(at), len(at) + 1 + len(name) + 6, "College"))
+    entities.append(Entity(len(at), len(at) + 1 + len(name) + 6, "Office"))
     start = text.index("(")
     entities.append(Entity(start, start + len(subject) + 3, "Name"))
     for around in (
@@ -173,7 +177,7 @@ def _to_both_ends(rng: np.random.Generator) -> Inputs:
     return {
         "text": text,
         "entities": [
-            Entity(middle, len(text), "College"),
+            Entity(middle, len(text), "Office"),
             Entity(len(text), len(text), "Name"),
             Entity(0, middle, "Name"),
         ],
@@ -190,7 +194,7 @@ def _said_before(rng: np.random.Generator) -> Inputs:
     end = len(text) - len(skill) - 1
     return {
         "text": text,
-        "entities": [Entity(end - len(name) - 1, end, "Name "), Entity(end, len(text), "College")],
+        "entities": [Entity(end - len(name) - 1, end, "Name "), Entity(end, len(text), "Office")],
     }
 
 
@@ -282,6 +286,12 @@ clean_entities = Exercise(
                 ),
                 _cleaning(
                     (3, 4, 5, 6, 9), (" ", " ", " ", " ", ""), ((0, 1, 0, 0), (1, 2, 0, 0), (2, 4, 0, 0))
+                ),
+                _cleaning(  # of one label, and they are not joined
+                    (4, 5, 3, 6),
+                    (" ", " ", " ", ""),
+                    ((0, 1, 0, 0), (1, 2, 0, 0), (3, 3, 0, 0)),
+                    kinds=KINDS[:1],
                 ),
             ),
         ),
@@ -756,8 +766,8 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> Any:
         modes = ("training", "evaluation") if inputs["training"] else ("evaluation", "training")
         act = "never act" if inputs["training"] else "always act"
         raise WrongForm(
-            f"after a call in {modes[0]} mode the encoder is in {modes[1]} mode, so its own dropout would {act}. Leave it to "
-            "whoever calls the module which mode it is in."
+            f"after a call in {modes[0]} mode the encoder is in {modes[1]} mode, so its own dropout would {act}. Leave its "
+            "mode to the code that calls the module."
         )
     if not isinstance(logits, torch.Tensor) or logits.shape != (*ids.shape, NUM_LABELS):
         return logits

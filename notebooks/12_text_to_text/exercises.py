@@ -393,6 +393,12 @@ def _easily_lost(rng: np.random.Generator) -> Inputs:
     return {"ids": [SINGLE.index(bytes([byte])) for byte in text], "merges": _merges(rng, "abc", 2)}
 
 
+def _a_letter_of_one_token(rng: np.random.Generator) -> Inputs:
+    """Both bytes of a letter are in one token."""
+    first, second = str(rng.choice(list("éàèçôü"))).encode()
+    return {"ids": [256, *_ids("abc", 4, 1)(rng)["ids"][:3]], "merges": [(bytes([first]), bytes([second]))]}
+
+
 def _no_ids(rng: np.random.Generator) -> Inputs:
     return {"ids": [], "merges": _merges(rng, LETTERS, 3)}
 
@@ -414,7 +420,7 @@ decode = Exercise(
         Case("bytes that are no text: a letter that is broken off", _broken_off),
         Case(
             "no ids; bytes that no screen shows; two that are no text; 20 ids",
-            together(_no_ids, _easily_lost, _ids("abc", 20, 6)),
+            together(_no_ids, _easily_lost, _ids("abc", 20, 6), _a_letter_of_one_token),
         ),
     ),
 )
@@ -585,7 +591,8 @@ def _values(low: float, high: float, number: int) -> Maker:
 
 
 def _outside(rng: np.random.Generator) -> Inputs:
-    found = [*rng.uniform(-3, -0.2, 2), -0.05, *rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
+    found = [*rng.uniform(-3, -0.6, 2), *rng.uniform(-0.45, -0.15, 2), -0.05]
+    found += [*rng.uniform(5.2, 9, 2), *(rng.integers(3, 22, 5) / 5)]
     found += [0.0, 5.0]
     return {"similarity": [*(float(one) for one in rng.permutation(found)), int(rng.integers(1, 5))]}
 
@@ -1047,6 +1054,11 @@ def _equally_long(rng: np.random.Generator) -> Inputs:
     return made
 
 
+def _usual_penalty(rng: np.random.Generator) -> Inputs:
+    """With an alpha of 1, the penalty is not yet the mean over the words."""
+    return {**_hypotheses(5, 0, 1)(rng), "alpha": 1.0}
+
+
 def _no_penalty(rng: np.random.Generator) -> Inputs:
     return {**_hypotheses(5, 0, 1)(rng), "alpha": 0.0}
 
@@ -1075,7 +1087,7 @@ length_penalty = Exercise(
         Case("seven hypotheses, alpha between 0.5 and 0.9", _hypotheses(7, 0.5, 0.9)),
         Case(
             "alpha above 1; then a hypothesis alone; then two of the same length",
-            together(_hypotheses(4, 1.2, 2.0), _alone, _equally_long),
+            together(_hypotheses(4, 1.2, 2.0), _alone, _equally_long, _usual_penalty),
         ),
         Case("six hypotheses with the same sum", _as_likely),
         Case("alpha is 0; then another one", together(_no_penalty, _hypotheses(9, 0.2, 0.6))),

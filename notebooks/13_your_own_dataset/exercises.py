@@ -358,7 +358,7 @@ def _nearly(text: str) -> list[str]:
 
 
 _RUNS = ("  ", "     ", "\t", "\n\N{NO-BREAK SPACE}")
-"""White space inside of a copy, one after another: whoever joins two spaces once, or spaces only, overlooks some copies."""
+"""White space inside of a copy, one after another: code that joins two spaces once, or spaces only, overlooks some copies."""
 
 
 def _retyped(rng: np.random.Generator, text: str, kind: int) -> str:
@@ -430,7 +430,10 @@ def _grouped(groups: int, classes: int, share: tuple[float, float], mixed: float
     """Groups of one main class, in which a part of the rows have another; some classes are much rarer."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        names, labels = new_words(rng, groups), [label.title() for label in new_words(rng, classes)]
+        names = [
+            f"library.{word}" for word in new_words(rng, groups)
+        ]  # as modules have: their ends tell them apart
+        labels = [label.title() for label in new_words(rng, classes)]
         names[1] = names[0].upper()  # another group than the first: names are taken as they are
         rows = []
         for place, name in enumerate(names):
@@ -1056,7 +1059,7 @@ def _too_sure(
 def _torn(texts: int, classes: int):
     """Logits of a model that hesitates between two classes and mostly prefers the wrong one.
 
-    Whoever maximises the probability of the true class, or of the most probable one, finds other temperatures here.
+    Code that maximises the probability of the true class, or of the most probable one, finds other temperatures here.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:

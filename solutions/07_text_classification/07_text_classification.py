@@ -1247,8 +1247,8 @@ measured("text_classification.no_positions", shown=abs(unordered - bag) < 0.08)
 # becomes the mean of its states, as in your `masked_mean`, and only a logistic regression learns from the training sentences (lab 13 does this).
 # **SmolLM2** is a language model of 135 million weights (lab 08). It learns nothing here. It reads ten training sentences, each with its library, and
 # then a new one. The answer is the library whose probability rises most
-# above its mean over other training sentences. Both were asked once, when this lab was written, and their
-# answers were kept:
+# above its mean over other training sentences. Both answered once, when this lab was written. Their
+# answers come with the lab:
 
 # %% tags=["skip-grading"]
 from course_utils.data.documentation import load_asked

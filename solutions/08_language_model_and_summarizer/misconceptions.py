@@ -836,7 +836,7 @@ slip("grouped_query_attention", "masked_with_zero", "Blocked scores are set to 0
      ("-torch.inf", "0.0"))
 
 
-slip("grouped_query_attention", "masked_with_a_low_number", "Blocked scores are set to -10,000.",
+slip("grouped_query_attention", "masked_with_a_low_number", "Blocked scores are set to a number, such as -10,000, that is not low enough.",
      "Allowed scores may be lower than -10,000, and then a blocked key gets the attention. Only one number "
      "is below all others.",
      ("-torch.inf", "-1e4"))

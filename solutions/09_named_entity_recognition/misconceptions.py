@@ -588,7 +588,7 @@ slip("entity_scores", "overlap_is_enough",
       "        ]"))
 
 slip("entity_scores", "labels_not_compared",
-     "An entity counts as right even if its label, its start or its end is wrong.",
+     "An entity counts as right although its label, its start or its end is wrong.",
      "Start, end and label must all agree. A college that was found as an employer is an error, and so is "
      "half a college.",
      ("set(truth) & set(guesses)", "[span for span in guesses if span[:2] in {one[:2] for one in truth}]"))

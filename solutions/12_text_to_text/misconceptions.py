@@ -140,6 +140,10 @@ slip("decode", "each_token_alone", "Each token is decoded alone, so letters of s
      ('b"".join(vocabulary[number] for number in ids).decode(errors="replace")',
       '"".join(vocabulary[number].decode(errors="replace") for number in ids)'))
 
+slip("decode", "read_as_ascii", "The bytes are read as ASCII, which has no accents.",
+     "ASCII has only 128 characters. The text was written in UTF-8, in which *é* has two bytes.",
+     ('decode(errors="replace")', 'decode("ascii", errors="replace")'))
+
 slip("decode", "broken_bytes_dropped", "Bytes that are not valid text are left out.",
      "If you leave broken bytes out, nobody sees that something is wrong. They should become the sign `�`.",
      ('decode(errors="replace")', 'decode(errors="ignore")'))

@@ -1018,7 +1018,7 @@ for name, lora in {"LoRA": True, "fine-tuned": False}.items():
 # %% [markdown]
 # One more rival is not trained at all. **SmolLM2**, the language model of lab 08, is asked: it reads six of the 96 texts with their labels, one of each
 # class, and then a new text. The answer is the library whose probability rises most above its mean over the other labelled texts, as in lab 07. That
-# takes minutes, so it was asked when this lab was written, and its answers were kept.
+# takes minutes, so it answered once, when this lab was written. Its answers come with the lab.
 
 # %% tags=["skip-grading"]
 from course_utils.data.own import load_asked

@@ -359,12 +359,12 @@ slip("learning_curve", "sizes_sorted", "The results are in the order of rising s
 
 # ---------------------------------------------------------------------------------- LoRALinear
 
-slip("LoRALinear", "BaseIsTrained", "The weight and the bias of the base still require gradients.",
+slip("LoRALinear", "BaseIsTrained", "Parameters of the base still require gradients.",
      "The point of LoRA is that the large matrix does not change. So it needs no gradient and no optimizer "
      "state.",
      ("requires_grad_(False)", "requires_grad_(True)"))
 
-slip("LoRALinear", "BiasIsTrained", "The bias of the base still requires a gradient.",
+slip("LoRALinear", "BiasIsTrained", "A parameter of the base still requires a gradient.",
      "The base has two parameters, weight and bias. You have frozen only one of them.",
      ("        for parameter in base.parameters():\n            parameter.requires_grad_(False)\n",
       "        base.weight.requires_grad_(False)\n"))

@@ -185,7 +185,7 @@ def split_by_a_growing_mask(groups, labels, order, share):
 
 @variant("split_by_group")
 def split_as_a_list(groups, labels, order, share):
-    """Plain lists; passes over a group whose class has enough."""
+    """Plain lists; skips a group whose class has enough."""
     in_test = [False] * len(groups)
     for group in order:
         rows = [row for row, other in enumerate(groups) if other == group]
