@@ -26,7 +26,7 @@ LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if
 
 CUDA = ("nvidia", "cuda", "triton")  # what PyTorch's usual build brings along is no part of the lock
 
-ELSEWHERE = {"axe", "lite", "wasm"}
+ELSEWHERE = {"axe", "hub", "lite", "lti", "wasm"}
 """Extras that are installed into a place of their own, if at all."""
 
 DECLARED = {
@@ -82,7 +82,7 @@ IMPORTED_BY = {
     "course_utils": {""},
     "notebooks": {""},
     "solutions": {"", "grade"},  # also holds what only a build needs: other correct ways, collected data
-    "grader": {"", "grade", "site", "cluster"},
+    "grader": {"", "grade", "site", "cluster", "lti"},
     "benchmarks": set(DECLARED),
     "tests": set(DECLARED),
 }
