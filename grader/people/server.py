@@ -231,7 +231,7 @@ class Server:
 
 
 def address_of(url: str) -> str:
-    """Scheme, host and port of an address with HTTPS, or of one on this machine; empty if it is none."""
+    """Scheme, host and port of an address with HTTPS, or of one on this machine; empty for any other."""
     try:
         parts = urlsplit(url)
         local = parts.hostname in ("localhost", "127.0.0.1", "::1")
