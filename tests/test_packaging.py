@@ -126,6 +126,14 @@ def test_what_comes_from_elsewhere_is_no_part_of_the_lock() -> None:
     assert names and not names & set(pins(LOCK))
 
 
+def test_the_hub_that_is_tested_is_the_one_that_is_installed() -> None:
+    folder = ROOT / "deploy/jupyterhub"
+    text = (folder / "requirements.txt").read_text() + (folder / "programs.sh").read_text()
+    for requirement in DECLARED["hub"]:
+        (version,) = re.findall(rf"(?<!\S){re.escape(requirement.name)}==([\w.]+)", text)
+        assert requirement.specifier.contains(version)
+
+
 def test_the_conda_environment_is_constrained_by_requirements_and_holds_the_course() -> None:
     assert [line for line in conda_pip_lines() if "==" not in line] == ["-c requirements.txt", "-e ."]
     assert CONDA["name"] == PYPROJECT["project"]["name"]

@@ -96,6 +96,7 @@ if (platform := prefix / "lti.toml").exists():  # docs/lti.md
         c.FromPlatform[setting] = value
     c.FromPlatform.instructors = {name for course in courses for name in course["instructors"]}
     c.FromPlatform.addresses = str(state / "lti-courses.toml")
+    c.LTI13LaunchValidator.time_leeway = 30  # seconds by which the platform's clock may differ
 c.Authenticator.allowed_users = {name for members in groups.values() for name in members}
 c.Authenticator.allow_existing_users = False
 c.Authenticator.delete_invalid_users = True

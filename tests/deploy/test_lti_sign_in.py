@@ -6,6 +6,8 @@ The hub runs without its proxy and its services, which test_jupyterhub.py tries;
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
 import json
 import os
 import pwd
@@ -13,15 +15,19 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from html import unescape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 import requests
@@ -39,7 +45,9 @@ from fake_lti import (
     needs_lti,
     signed,
 )
+from playwright.sync_api import sync_playwright
 from project import ROOT
+from test_browser import CHROMIUM, FLAGS
 
 DEPLOY, EXTRA = ROOT / "deploy/jupyterhub", ROOT / ".build/hub"
 CLAIM = f"{SPEC}/lti/claim"
@@ -288,6 +296,13 @@ def test_a_message_is_refused(hub, platform, how):
     assert answer.status_code in (400, 401, 403) and visit.whose(platform) == "", said(answer)
 
 
+def test_a_platform_s_clock_may_be_some_seconds_ahead(hub, platform):
+    visit = Visit.begun(platform, "2")
+    ahead = int(time.time()) + 15
+    answer = visit.bring(id_token=signed(platform.claims("2", visit.nonce, iat=ahead, exp=ahead + 300)))
+    assert answer.status_code == 302 and visit.whose(platform) == TEACHES
+
+
 def test_a_message_is_good_once_and_in_the_browser_that_asked_for_it(hub, platform):
     visit = Visit.begun(platform, "2")
     stolen = Visit(requests.Session(), visit.where, visit.form)
@@ -338,6 +353,64 @@ def test_behind_https_the_cookies_of_the_way_come_back_with_a_form_from_another_
     assert len(ours) == 2 and all(
         {"SameSite=None", "Secure", "HttpOnly"} <= set(each.split("; ")) for each in ours
     )
+
+
+@contextlib.contextmanager
+def with_tls(address: str, folder: Path) -> Iterator[str]:
+    """A web server with TLS in front of the hub, as docs/lti.md wants it."""
+    pair = folder / "tls.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=hub",
+            "-keyout", pair, "-out", folder / "tls.crt"]  # fmt: skip
+    subprocess.run(made, check=True, capture_output=True)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with closing(http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)) as hub:
+                headers = {**self.headers, "X-Forwarded-Proto": "https", "Connection": "close"}
+                hub.request(self.command, self.path, body, headers)
+                answer = hub.getresponse()
+                content = answer.read()
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(content)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", pair)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"https://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_a_browser_comes_from_another_site_to_a_hub_behind_https_and_is_signed_in(
+    hub, platform, monkeypatch, tmp_path
+):
+    """The platform's scheme is another one, so that browsers count it as another site."""
+    with with_tls(platform.hub, tmp_path) as front, sync_playwright() as playwright:
+        monkeypatch.setattr(platform, "hub", front)
+        with closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as chromium:
+            page = chromium.new_context(ignore_https_errors=True).new_page()
+            start = platform.start("1") | {"target_link_uri": f"{front}/hub/home"}
+            page.goto(f"{front}/hub/lti13/oauth_login?{urlencode(start)}")
+            page.wait_for_url("**/hub/home")
+            assert page.evaluate("jhdata.user") == LEARNS
 
 
 def test_the_log_has_no_message_in_it(hub, platform):
