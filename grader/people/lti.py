@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,7 +163,7 @@ def read_registration(course: Course) -> Registration:
     return registration
 
 
-def _private_key(file: Path, wrong: Any) -> str:
+def _private_key(file: Path, wrong: Callable[[str, str], GraderError]) -> str:
     try:
         mode = file.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -418,7 +418,7 @@ class _Service(Server):
             )
         if answer.status == 404:
             return GraderError(
-                f"{self.address} refuses: there is no such course. Compare `{self._setting}` in {self._registration.file} with what the platform says."
+                f"{self.address} refuses: there is no such course or column. Compare `{self._setting}` in {self._registration.file} with what the platform says."
             )
         return super().refusal(answer)
 

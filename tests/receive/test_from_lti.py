@@ -190,7 +190,7 @@ def says(members: object) -> Reply:
         ("POST token", (429, {"Retry-After": "31536000"}, ""), "wants 31536000 s without requests"),
         ("GET members", (401, {}, ""), "may not use the service"),
         ("GET members", (403, {}, '{"error": "\\u001b[2J"}'), "may not use the service"),
-        ("GET members", (404, {}, ""), "there is no such course"),
+        ("GET members", (404, {}, ""), "there is no such course or column"),
         ("GET members", (429, {}, ""), "is throttling requests"),
         ("GET members", (429, {"Retry-After": "31536000"}, ""), "longer than this waits"),
         ("GET members", (500, {}, ""), "fails with status 500"),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from classroom import START, KernelFree, gradebook_undone, new_course, with_gradebook
+from classroom import START, KernelFree, book_of, gradebook_undone, new_course, with_gradebook
 from fake_canvas import Clock, Reply
 from fake_lti import AGS, COLUMNS, QUERY, FakePlatform, member, needs_lti, register
 from hypothesis import HealthCheck, given, settings
@@ -120,18 +120,23 @@ def test_scores_that_somebody_entered_there_are_kept_and_named_and_ours_follow_t
     assert status == 0 and there.results[9]["3"] == 1.0
     assert "poe (1 there, 0 here). Somebody entered or changed these grades on the platform" in said
     with Gradebook.open(lab.course) as gradebook:
-        gradebook.enter_statuses([Status("roe", START, Kind.ZERO, "", "copied")])
-    assert export(there, "--send")[0] == 0 and there.results[9]["U2"] == 0.0
+        gradebook.enter_statuses([Status(who, START, Kind.ZERO, "", "copied") for who in ("doe", "roe")])
+    assert export(there, "--send")[0] == 0
+    assert there.results[9] == {"u1": 0.0, "U2": 0.0, "3": 1.0}  # what was the same counts as ours
     there.results[9]["U2"] = 3.0
     assert "roe (3 there, 0 here)" in export(there, "--send")[1] and there.results[9]["U2"] == 3.0
 
 
 def test_who_is_excused_or_waits_gets_nothing_and_is_named(there, lab):
     with Gradebook.open(lab.course) as gradebook:
-        gradebook.enter_statuses([Status("roe", START, Kind.EXCUSED, "", "ill"), Status("poe", START, Kind.EXCUSED, "", "ill")])  # fmt: skip
+        gradebook.enter_statuses([Status("poe", START, Kind.EXCUSED, "", "ill")])
+    with book_of(lab.course) as book:
+        book.find_submission_notebook("start_here", START, "roe").grades[0].auto_score = None
+        book.db.commit()
     status, said = export(there, "--send", "--replace")
     assert status == 0 and there.scores == []
-    assert "poe (1 there), roe. They are excused, which LTI cannot say" in said
+    assert "poe (1 there). They are excused, which LTI cannot say" in said
+    assert "roe. They have answers that wait" in said
 
 
 def test_how_late_work_was_stands_in_the_comment(there, monkeypatch):
