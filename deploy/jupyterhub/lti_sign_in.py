@@ -12,10 +12,16 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ltiauthenticator.lti13.auth import LTI13Authenticator
-from ltiauthenticator.lti13.handlers import LTI13LoginInitHandler
 from tornado.web import HTTPError
 from traitlets import Set, Unicode
+
+try:
+    from ltiauthenticator.lti13.auth import LTI13Authenticator
+    from ltiauthenticator.lti13.handlers import LTI13LoginInitHandler
+except ImportError:  # a hub that was set up by an earlier version
+    raise SystemExit(
+        "lti.toml needs the package jupyterhub-ltiauthenticator, which this hub does not have: run setup.sh without --settings-only."
+    ) from None
 
 KEYS = (
     "issuer",

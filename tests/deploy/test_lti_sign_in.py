@@ -420,6 +420,12 @@ def test_the_log_has_no_message_in_it(hub, platform):
     assert visit.form["id_token"] not in log and "Traceback" not in log, log
 
 
+def test_a_hub_of_an_earlier_version_says_what_to_run():
+    code = f"import sys; sys.path[:0] = {[str(EXTRA), str(DEPLOY)]}; sys.modules['ltiauthenticator'] = None; import lti_sign_in"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.endswith("run setup.sh without --settings-only.\n")
+
+
 READ = """
 import sys
 from pathlib import Path
