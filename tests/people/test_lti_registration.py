@@ -15,6 +15,7 @@ from grader.people.lti import read_registration
 from grader.people.server import address_of
 
 HOST = "https://moodle.example.edu"
+SECRET = pem().splitlines()[1:-1] if importlib.util.find_spec("pylti1p3") else []
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def course(tmp_path) -> Course:
 def why(course: Course) -> str:
     with pytest.raises(GraderError) as error:
         read_registration(course)
-    assert pem().splitlines()[1] not in str(error.value)
+    assert not [line for line in SECRET if line in str(error.value)]
     return str(error.value)
 
 
@@ -36,7 +37,7 @@ def test_a_registration_is_read_and_does_not_show_its_key(course):
     found = read_registration(course)
     assert found.issuer == HOST and found.client_id == CLIENT and found.key == pem()
     assert found.audience == found.token_url == f"{HOST}/token"
-    assert pem().splitlines()[1] not in repr(found) and "d" not in found.public()
+    assert SECRET[0] not in repr(found) and "d" not in found.public()
     register(course.grading, HOST, audience="https://api.example.edu/oauth", members_url="")
     assert read_registration(course).audience == "https://api.example.edu/oauth"
 
