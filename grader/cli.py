@@ -26,7 +26,7 @@ COMMANDS = {
         "similar": ("week", "Show pairs of submissions that are more alike than the lab explains."),
         "viva": ("viva", "Write a sheet of questions about a student's own code, to talk about it."),
         "feedback": ("week", "Make a page of feedback for each student."),
-        "export": ("week", "Write scores for Canvas, Moodle or a spreadsheet, or enter them in Canvas."),
+        "export": ("week", "Write scores for Canvas, Moodle or a spreadsheet, or enter them there."),
     },
     "The class": {
         "roster": ("roster", "Show who is in the course and in which team; import, remove, merge people."),

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -33,13 +34,20 @@ Reply = tuple[int, dict[str, str], str | bytes | Iterable[bytes]]
 
 
 @contextlib.contextmanager
-def serving(answer: Callable[[str, str, str | None, str], Reply]) -> Iterator[str]:
-    """Serves what a function answers to method, target, token and form. A body of several parts is sent as they come, without its length."""
+def serving(
+    answer: Callable[[str, str, Any, str], Reply],
+    seen: Callable[[Message], Any] = lambda headers: headers.get("Authorization"),
+) -> Iterator[str]:
+    """Serves what a function answers to method, target, token and form. A body of several parts is sent as they come, without its length.
+
+    Args:
+        seen: what the function sees of the headers; by default, the token.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             form = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-            status, headers, body = answer(self.command, self.path, self.headers.get("Authorization"), form)
+            status, headers, body = answer(self.command, self.path, seen(self.headers), form)
             whole = body.encode() if isinstance(body, str) else body
             if isinstance(whole, bytes):
                 headers = {"Content-Length": str(len(whole))} | headers

@@ -35,7 +35,7 @@ from grader.cli import COMMANDS
 from grader.commands import week
 from grader.grade import autograde, results
 from grader.handout import kit
-from grader.people import canvas
+from grader.people import server
 from grader.receive import beside, pictures, regrade, sources
 from grader.reference import teaching_notes
 from grader.run import kernels
@@ -201,8 +201,8 @@ IN_GUIDES = {
         f"more than {backups.LARGE // 10**6} MB",
         f"at most every {WORDS[backups.PAUSE.seconds // 60]} minutes. The newest {WORDS[backups.NEWEST]} copies",
         f"at most {backups.MOST_BYTES // 10**6} MB together",
-        f"more than {canvas._ANSWER_BYTES // MIB} MiB",
-        f"more than {WORDS[canvas._ANSWER_SECONDS // 60]} minutes for one request",
+        f"more than {server.ANSWER_BYTES // MIB} MiB",
+        f"more than {WORDS[server.ANSWER_SECONDS // 60]} minutes for one request",
         f"take {autograde.SECOND_RUNS_SECONDS // 60} minutes at most by the clock",
         f"{files.MAX_BYTES // MIB} MiB for each file",
         f"may unpack to {WORDS[sources.MAX_GROWTH]} times its own size, or to {sources.MAX_UNPACKED // 2**30} GiB",

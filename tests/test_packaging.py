@@ -26,7 +26,7 @@ LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if
 
 CUDA = ("nvidia", "cuda", "triton")  # what PyTorch's usual build brings along is no part of the lock
 
-ELSEWHERE = {"axe", "lite", "wasm"}
+ELSEWHERE = {"axe", "hub", "lite", "lti", "wasm"}
 """Extras that are installed into a place of their own, if at all."""
 
 DECLARED = {
@@ -82,7 +82,7 @@ IMPORTED_BY = {
     "course_utils": {""},
     "notebooks": {""},
     "solutions": {"", "grade"},  # also holds what only a build needs: other correct ways, collected data
-    "grader": {"", "grade", "site", "cluster"},
+    "grader": {"", "grade", "site", "cluster", "lti"},
     "benchmarks": set(DECLARED),
     "tests": set(DECLARED),
 }
@@ -124,6 +124,14 @@ def test_whatever_is_imported_is_declared_where_it_is_needed(folder: str) -> Non
 def test_what_comes_from_elsewhere_is_no_part_of_the_lock() -> None:
     names = {canonicalize_name(each.name) for extra in ELSEWHERE for each in DECLARED[extra]}
     assert names and not names & set(pins(LOCK))
+
+
+def test_the_hub_that_is_tested_is_the_one_that_is_installed() -> None:
+    folder = ROOT / "deploy/jupyterhub"
+    text = (folder / "requirements.txt").read_text() + (folder / "programs.sh").read_text()
+    for requirement in DECLARED["hub"]:
+        (version,) = re.findall(rf"(?<!\S){re.escape(requirement.name)}==([\w.]+)", text)
+        assert requirement.specifier.contains(version)
 
 
 def test_the_conda_environment_is_constrained_by_requirements_and_holds_the_course() -> None:

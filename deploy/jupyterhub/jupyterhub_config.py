@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,8 +63,8 @@ c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
 c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "http://127.0.0.1:802")
 
 
-class CourseLists(PAMAuthenticator):
-    """Who may log in: the people of the courses, with the machine's own passwords.
+class CourseLists:
+    """Who may log in: the people of the courses, however they say who they are.
 
     By itself JupyterHub only ever adds people and members of groups. Here it forgets, when it starts, people who are on no list
     any more, with all their tokens, and takes people out of the groups that they have left.
@@ -77,8 +78,25 @@ class CourseLists(PAMAuthenticator):
         return super().add_user(user)
 
 
-c.JupyterHub.authenticator_class = CourseLists
+class WithPassword(CourseLists, PAMAuthenticator):
+    """With the machine's own passwords."""
+
+
+c.JupyterHub.authenticator_class = WithPassword
 c.PAMAuthenticator.open_sessions = False
+if (platform := prefix / "lti.toml").exists():  # docs/lti.md
+    sys.path.insert(0, str(prefix))
+    import lti_sign_in
+
+    class FromCourse(CourseLists, lti_sign_in.FromPlatform):
+        """From a course on a learning platform."""
+
+    c.JupyterHub.authenticator_class = FromCourse
+    for setting, value in lti_sign_in.settings_of(lti_sign_in.read(platform)).items():
+        c.FromPlatform[setting] = value
+    c.FromPlatform.instructors = {name for course in courses for name in course["instructors"]}
+    c.FromPlatform.addresses = str(state / "lti-courses.toml")
+    c.LTI13LaunchValidator.time_leeway = 30  # seconds by which the platform's clock may differ
 c.Authenticator.allowed_users = {name for members in groups.values() for name in members}
 c.Authenticator.allow_existing_users = False
 c.Authenticator.delete_invalid_users = True

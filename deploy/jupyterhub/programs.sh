@@ -8,7 +8,7 @@ prefix=$1 python=$2
 [ "$(node -p 'parseInt(process.versions.node)')" -ge 18 ] ||
   stop "the hub's proxy needs node 18 or later, and $(command -v node) is $(node --version): install a newer one for all users, then run this again."
 [ -x "$prefix/hub/bin/python" ] || "$python" -m venv "$prefix/hub"
-packages=(-r "$here/requirements.txt")
+packages=(-r "$here/requirements.txt" jupyterhub-ltiauthenticator==1.6.3)
 if systemd; then packages+=(jupyterhub-systemdspawner==1.0.2); fi
 "$prefix/hub/bin/python" -m pip install --quiet "${packages[@]}"
 # 5.1.0 is the last version for node 18, which Debian 12 and Ubuntu 24.04 have.

@@ -140,7 +140,7 @@ cat >"$prefix/courses/$id.json" <<TEXT
  "learners": $(json_list <<<"$learning")}
 TEXT
 chmod 600 "$prefix/courses/$id.json"
-install -m 644 "$here/jupyterhub_config.py" "$prefix/jupyterhub_config.py"
+install -m 644 -t "$prefix" "$here/jupyterhub_config.py" "$here/lti_sign_in.py"
 learner_etc=$prefix/learner/.venv/etc/jupyter
 install -D -m 644 -t "$learner_etc/jupyter_server_config.d" "$here/learner/transformer-labs.json"
 install -D -m 644 "$here/learner/page_config.json" "$learner_etc/labconfig/page_config.json"

@@ -21,6 +21,7 @@ from grader.book.tables import (
     EARLIER,
     EXTENSIONS,
     GRADE,
+    LTI_USERS,
     MARKERS,
     MORE_TIME,
     PAGE,
@@ -72,8 +73,9 @@ class Merging(Database):
                 db.execute(update(table).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             db.execute(update(ATTEMPTS).filter_by(student=old).values(student=new))
-            db.execute(update(SENT).prefix_with("OR IGNORE").filter_by(student=old).values(student=new))
-            db.execute(delete(SENT).filter_by(student=old))
+            for table in (SENT, LTI_USERS):
+                db.execute(update(table).prefix_with("OR IGNORE").filter_by(student=old).values(student=new))
+                db.execute(delete(table).filter_by(student=old))
             known = _given(db, new)
             for each in statuses.statuses_in(db, among=[old]):  # of two of a kind, the other's counts
                 statuses.withdraw(db, each)

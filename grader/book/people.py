@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from grader.book import teams
 from grader.book.database import Database
-from grader.book.tables import ROSTER, STUDENT, SUBMISSION
+from grader.book.tables import LTI_USERS, ROSTER, STUDENT, SUBMISSION
 from grader.people.roster import Person
 
 
@@ -93,4 +93,27 @@ class People(Database):
             with_work = select(SUBMISSION.c.student_id)
             db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
             known = set(db.execute(select(STUDENT.c.id).where(STUDENT.c.id.in_(students))).scalars())
-            teams.forget(db, [student for student in students if student not in known])
+            gone = [student for student in students if student not in known]
+            teams.forget(db, gone)
+            db.execute(delete(LTI_USERS).where(LTI_USERS.c.student.in_(gone)))
+
+    def lti_users(self, platform: str) -> dict[str, str]:
+        """Student -> the id by which a learning platform knows them, of those of whom that is known."""
+        with self.engine.connect() as db:
+            return {
+                row.student: row.user for row in db.execute(select(LTI_USERS).filter_by(platform=platform))
+            }
+
+    def note_lti_users(self, platform: str, users: Mapping[str, str]) -> None:
+        """Notes by which ids a platform knows students. An id is one student's only."""
+        if not users:
+            return
+        rows = [{"student": who, "platform": platform, "user": user} for who, user in users.items()]
+        here = delete(LTI_USERS).where(LTI_USERS.c.platform == platform)
+        with self.transaction() as db:
+            for name in ("student", "user"):
+                db.execute(
+                    here.where(LTI_USERS.c[name] == bindparam("value")),
+                    [{"value": row[name]} for row in rows],
+                )
+            db.execute(insert(LTI_USERS), rows)

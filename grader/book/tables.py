@@ -183,6 +183,13 @@ ROSTER = Table(  # those who were put on the roster; nbgrader also lists everybo
     Column("student", String(128), primary_key=True),
     Column("section", String(128), nullable=False),
 )
+LTI_USERS = Table(  # by which id a learning platform knows somebody, where the roster was read from it by LTI
+    "transformer_labs_lti_user",
+    MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("platform", String(255), primary_key=True),  # its address: an id is unique there only
+    Column("user", String(255), nullable=False),
+)
 ANSWERS = Table(  # what people grade: a digest of the text that is there now
     "transformer_labs_answer",
     MARKERS.metadata,

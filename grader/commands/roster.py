@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import defaultdict
@@ -63,6 +64,7 @@ def roster(
       grader roster
       grader roster import students.csv
       grader roster canvas https://canvas.example.edu --course 12
+      grader roster lti
       grader roster teams teams.csv
       grader roster remove anna
       grader roster merge anna.m anna
@@ -214,6 +216,64 @@ def roster_canvas(
     title = f"{len(found.people)} in Canvas: {len(told.new)} new, {len(told.changed)} changed"
     show_table(title, ("Student", "Name", "E-mail", "Section", "Canvas", ""), rows)
     _tell_of_others(found, told, "Canvas")
+    if rows and not enter:
+        typer.echo("Nothing has changed. Add --enter to put them on the roster.")
+
+
+@roster_app.command("lti")
+def roster_lti(
+    enter: Enter = False,
+    same_names: SameNames = None,
+    public_key: Annotated[
+        bool,
+        typer.Option("--public-key", help="Show the public key, which the platform has to know, and stop."),
+    ] = False,
+) -> None:
+    """Put the learners of a course on a learning platform on the roster, by LTI 1.3. Nobody is ever removed.
+
+    \b
+    Examples:
+      grader roster lti --public-key
+      grader roster lti
+      grader roster lti --enter
+    """
+
+    from grader.book.gradebook import Gradebook
+    from grader.people.lti import Platform, read_registration
+    from grader.people.roster import changes, joined
+    from grader.receive.from_lti import class_of
+
+    own = Course.find()
+    registration = read_registration(own)
+    if public_key:
+        typer.echo(json.dumps({"keys": [registration.public()]}, indent=2))
+        return
+    members = Platform(registration).members()
+    with Gradebook.open(own) as gradebook:
+        before = gradebook.roster()
+        users = gradebook.lti_users(registration.issuer)
+        there = class_of(members, {user: student for student, user in users.items() if student in before})
+        found = joined(before, there.people, same_names)
+        if found.doubtful:
+            found = joined(before, there.people, _ask_whether_same("the platform", found))
+        told = changes(before, found.people)
+        now = {each.student: user for each, user in zip(found.people, there.users, strict=True)}
+        if enter:
+            gradebook.enter_people(found.people)
+            gradebook.note_lti_users(registration.issuer, now)
+    unknown = {student for student, user in now.items() if users.get(student) != user}
+    marks = {**dict.fromkeys(unknown, "now known there"), **dict.fromkeys(told.changed, "changed")}
+    marks |= dict.fromkeys(told.new, "new")
+    rows = [
+        (each.student, each.name, each.email, marks[each.student])
+        for each in found.people
+        if each.student in marks
+    ]
+    title = f"{len(found.people)} learners on the platform: {len(told.new)} new, {len(told.changed)} changed"
+    show_table(title, ("Student", "Name", "E-mail", ""), rows)
+    for note in there.notes:
+        typer.echo(note)
+    _tell_of_others(found, told, "the platform's list")
     if rows and not enter:
         typer.echo("Nothing has changed. Add --enter to put them on the roster.")
 

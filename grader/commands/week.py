@@ -610,9 +610,15 @@ def export(
     assignment: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the assignment.")
     ] = None,
-    really: Annotated[bool, typer.Option("--send", help="Send to Canvas what differs.")] = False,
+    lti: Annotated[
+        bool,
+        typer.Option("--lti", help="Compare one lab with its column on your learning platform, by LTI 1.3."),
+    ] = False,
+    really: Annotated[
+        bool, typer.Option("--send", help="Send what differs to Canvas or the learning platform.")
+    ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also where Canvas or the worksheet has somebody else's grade.")
+        bool, typer.Option("--replace", help="Also where somebody else has entered a grade there.")
     ] = False,
     feedback: Annotated[
         bool,
@@ -626,7 +632,7 @@ def export(
     ] = None,
     section: Section = None,
 ) -> None:
-    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas.
+    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas or by LTI.
 
     \b
     Examples:
@@ -636,6 +642,8 @@ def export(
       grader export --format research --out research.csv
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345 --feedback --send
+      grader export 02 --lti
+      grader export 02 --lti --send
     """
 
     from grader.book.gradebook import students_of
@@ -646,6 +654,10 @@ def export(
     from grader.show.worksheet import Worksheet
 
     if canvas is not None:
+        if lti:
+            raise GraderError(
+                "Choose one: --canvas URL is Canvas's own API, --lti the standard that many platforms have."
+            )
         if course is None or assignment is None or len(labs or []) != 1:
             raise GraderError(
                 "Name one lab, and Canvas's numbers of the course and the assignment, as in "
@@ -656,11 +668,20 @@ def export(
         there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
         _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, replace, feedback, out)
         return
-    if course or assignment or really:
-        raise GraderError("--course, --assignment and --send go with --canvas URL.")
+    if course or assignment:
+        raise GraderError("--course and --assignment go with --canvas URL.")
+    if lti:
+        if len(labs or []) != 1 or form is not None or worksheet is not None or feedback:
+            raise GraderError(
+                "Name one lab, as in `grader export 02_self_attention --lti`, without --format, --worksheet and --feedback, which are for files and for Canvas."
+            )
+        _export_by_lti(Lab.load(Course.find(), labs[0]), section, really, replace, out)
+        return
+    if really:
+        raise GraderError("--send goes with --canvas URL or --lti.")
     if form != "moodle" and (worksheet or replace or feedback):
         raise GraderError(
-            "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter."
+            "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter; --replace also goes with --lti."
         )
     out = out or Path("grades.csv")
     if worksheet and out.resolve() == worksheet.resolve():
@@ -737,6 +758,48 @@ def _export_to_canvas(
         typer.echo(f"Entered in Canvas and read back: {grades}.")
     if pages or late:
         typer.echo(f"Feedback pages sent: {pages}. Marked as late: {late}.")
+
+
+def _export_by_lti(lab: Lab, section: str | None, really: bool, replace: bool, out: Path | None) -> None:
+    from grader.book.gradebook import students_of
+    from grader.people.lti import Platform, read_registration
+    from grader.show.to_lti import differences, send
+
+    registration = read_registration(lab.course)
+    platform = Platform(registration)
+    told = differences(lab, registration, platform, students_of(lab.course, section), replace)
+    header = ("Student", "Id there", "Points there", "Points here", "Late")
+    rows = [
+        (
+            each.student,
+            each.user,
+            "" if each.before is None else f"{each.before:g}",
+            f"{each.after:g}",
+            f"{each.late / 86400:.2f} days" if each.late else "",
+        )
+        for each in told.found
+    ]
+    count = len(rows)
+    if told.column:
+        typer.echo(f"The column on the platform: “{told.label}”.")
+    else:
+        typer.echo(f"There is no column for {lab.name} on the platform yet: --send makes “{told.label}”.")
+    show_table("1 score differs" if count == 1 else f"{count} scores differ", header, rows)
+    for note in told.notes:
+        typer.echo(f"Note: {note}")
+    write_table(out, header, rows, " Nothing was sent.")
+    if not really:
+        if rows:
+            typer.echo("Nothing was sent. Add --send to enter this on the platform.")
+        return
+    missing, read = send(lab, platform, told)
+    if missing:
+        raise GraderError(
+            f"The platform does not have the scores of {', '.join(missing)}, which were sent. It may need some minutes, or not know them in this course. Look there, then "
+            "run the same command again."
+        )
+    if count:
+        typer.echo(f"Entered on the platform{' and read back' if read else ''}: {count}.")
 
 
 @app.command()

@@ -1,28 +1,21 @@
 """Canvas, by its REST API (https://developerdocs.instructure.com/services/canvas): what is asked there, and what is entered.
 
-Requests are made one after the other, which Canvas rarely throttles; where it does (429, or 403 with *Rate Limit Exceeded*), they wait as long as it says.
-
-What answers need not be Canvas: an address may be wrong, and a server broken or hostile. So every answer is limited in bytes and seconds, a list in pages and
-minutes, and a value is used only after it was seen to be what Canvas documents. Whatever else comes is one sentence.
+What answers need not be Canvas: :mod:`grader.people.server` has the bounds.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.cookiejar import DefaultCookiePolicy
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
 
 from grader.errors import GraderError
-from grader.files import printable
+from grader.people.server import PATIENCE, Answer, Server, address_of
 
 TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
@@ -30,17 +23,6 @@ TOKEN = "CANVAS_TOKEN"
 BATCH = 100
 """Grades that are entered together, at most."""
 
-_TRIES = 6
-_PATIENCE = 300
-"""Seconds until Canvas must have entered a batch, or given its whole list."""
-_LONGEST_WAIT = 120
-"""Seconds between two tries."""
-_TIMEOUT = 60
-"""Seconds without a byte."""
-_ANSWER_SECONDS = 120
-_ANSWER_BYTES = 8 * 2**20
-"""Unpacked. As Python objects, JSON takes up to 30 times its size."""
-_PAGES = 1000
 _LEFT = ("completed", "inactive", "rejected", "deleted")
 """States of an enrolment that is over. Somebody may be in another section since."""
 
@@ -114,20 +96,11 @@ class Override:
     due: datetime | None
 
 
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    retry_after: str
-    following: str
-    location: str
-    body: bytes
-
-
 class NotAllEntered(GraderError):
     """Canvas has entered some grades and not others."""
 
 
-class Canvas:
+class Canvas(Server):
     """A course in Canvas, and an assignment of it."""
 
     def __init__(self, url: str, token: str, course: int, assignment: int | None = None) -> None:
@@ -135,52 +108,44 @@ class Canvas:
         Raises:
             GraderError: the address is not a valid URL, or not HTTPS.
         """
-        try:
-            parts = urlsplit(url)
-            local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-        except ValueError:
-            parts, local = urlsplit(""), False
-        if (
-            not parts.hostname
-            or parts.username
-            or not (parts.scheme == "https" or (parts.scheme == "http" and local))
-        ):
+        if not (address := address_of(url)):
             raise GraderError(f"{url!r} is not Canvas's address. Write it as https://canvas.example.edu.")
         if not token or not token.isascii() or not token.isprintable():
             raise GraderError(
                 f"There is no usable access token in the environment variable {TOKEN}. Make one in Canvas under Account > Settings > New Access Token, then "
                 f"`read -rs {TOKEN} && export {TOKEN}` keeps it out of the shell's history."
             )
-        self.address = f"{parts.scheme}://{parts.netloc}"
+        super().__init__(
+            address,
+            "Canvas",
+            "use files: `grader export --format canvas` writes one, and `grader roster import` and `grader status import` read one",
+        )
         self._api = f"{self.address}/api/v1"
         self._course = f"{self._api}/courses/{course}"
         self._assignment = f"{self._course}/assignments/{assignment}"
         self.place = f"{self.address}/courses/{course}/assignments/{assignment}"
-        self._session = requests.Session()
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # none is needed
-        # else `requests` reads all of a redirect's body, even where it does not follow it
-        self._session.get_redirect_target = lambda _: None
         self._token = token
+        self.secrets.append(token)
 
     def assignment(self) -> Assignment:
         """What Canvas says about the assignment."""
-        found = self._json(
-            self._answer("GET", f"{self._assignment}?override_assignment_dates=false"), dict
+        found = self.json(
+            self.ask("GET", f"{self._assignment}?override_assignment_dates=false"), dict
         )  # else the due date would be that of whoever asks
         match found:
             case {"name": str(name), "grading_type": str(kind), "points_possible": points}:
                 together = not found.get("grade_group_students_individually")
                 groups = found.get("group_category_id") if together else None
                 return Assignment(
-                    self._said(name),
-                    self._number(points, "the points of the assignment"),
+                    self.said(name),
+                    self.number(points, "the points of the assignment"),
                     kind,
                     published=found.get("published") is not False,
                     hidden=found.get("post_manually") is True,
                     groups="" if groups is None else self._id(groups, "the set of groups of the assignment"),
                     due=self._time(found.get("due_at"), "the due date of the assignment"),
                 )
-        raise self._strange("the assignment has no name, kind or points")
+        raise self.strange("the assignment has no name, kind or points")
 
     def submissions(self) -> dict[str, Entry]:
         """Number of a student -> what Canvas says about the submission. Everybody who has the assignment is in it."""
@@ -196,19 +161,19 @@ class Canvas:
         found = []
         for each in self._list(f"{self._assignment}/overrides?per_page=100", "other dates"):
             if not isinstance(each, dict):
-                raise self._strange("one of the other dates is not an object")
+                raise self.strange("one of the other dates is not an object")
             if "due_at" not in each:  # it is about when the assignment can be seen
                 continue
             students, title = each.get("student_ids") or [], each.get("title")
             if not isinstance(students, list):
-                raise self._strange("the students with another date are no list")
+                raise self.strange("the students with another date are no list")
             section, group = (
                 "" if each.get(key) is None else self._id(each[key], f"a {what} with another date")
                 for key, what in (("course_section_id", "section"), ("group_id", "group"))
             )
             found.append(
                 Override(
-                    self._said(title) if isinstance(title, str) else "",
+                    self.said(title) if isinstance(title, str) else "",
                     tuple(self._id(number, "a student with another date") for number in students),
                     section,
                     group,
@@ -223,9 +188,9 @@ class Canvas:
         for each in self._list(f"{self._course}/sections?per_page=100", "sections"):
             match each:
                 case {"id": number, "name": str(name)}:
-                    found[self._id(number, "a section")] = self._said(name)
+                    found[self._id(number, "a section")] = self.said(name)
                 case _:
-                    raise self._strange("a section has no name")
+                    raise self.strange("a section has no name")
         return found
 
     def groups(self, category: str) -> dict[str, list[str]]:
@@ -248,10 +213,10 @@ class Canvas:
         found: dict[str, User] = {}
         for each in self._list(f"{self._course}/users?per_page=100&{asked}", "people"):
             if not isinstance(each, dict):
-                raise self._strange("one of the people is not an object")
+                raise self.strange("one of the people is not an object")
             number, enrolled = self._id(each.get("id"), "one of the people"), each.get("enrollments")
             if not isinstance(enrolled, list) or not all(isinstance(one, dict) for one in enrolled):
-                raise self._strange(f"it does not say as what {number} is in the course")
+                raise self.strange(f"it does not say as what {number} is in the course")
             sections = [
                 self._id(one.get("course_section_id"), f"a section of {number}")
                 for one in enrolled
@@ -261,7 +226,7 @@ class Canvas:
                 continue
             name, login, email = (
                 next(
-                    (self._said(each[key]) for key in keys if isinstance(each.get(key), str) and each[key]),
+                    (self.said(each[key]) for key in keys if isinstance(each.get(key), str) and each[key]),
                     "",
                 )
                 for keys in (("sortable_name", "name"), ("login_id", "sis_user_id"), ("email",))
@@ -273,10 +238,10 @@ class Canvas:
 
     def deducts_for_lateness(self) -> bool:
         """Whether Canvas itself takes points off what is marked as late there, as far as one can know."""
-        answer = self._answer("GET", f"{self._course}/late_policy", refused=(404,))
+        answer = self.ask("GET", f"{self._course}/late_policy", accept=(404,))
         if answer.status == 404:
             return False
-        match self._json(answer, dict):
+        match self.json(answer, dict):
             case {"late_policy": {"late_submission_deduction_enabled": False}}:
                 return False
         return True
@@ -298,7 +263,7 @@ class Canvas:
         if late is not None:
             form["submission[late_policy_status]"] = "late"
             form["submission[seconds_late_override]"] = str(round(late))
-        self._answer("PUT", f"{self._assignment}/submissions/{number}", form, repeatable=False)
+        self.ask("PUT", f"{self._assignment}/submissions/{number}", data=form, repeatable=False)
 
     def _upload(self, number: str, name: str, content: bytes) -> str:
         """Uploads a file for a comment, in Canvas's three steps: it names an address, gets the file there, and is asked whether it has it. Returns the
@@ -306,20 +271,22 @@ class Canvas:
         """
         wanted = {"name": name, "size": str(len(content)), "content_type": "text/html"}
         url = f"{self._assignment}/submissions/{number}/comments/files"
-        told = self._json(self._answer("POST", url, wanted), dict)
+        told = self.json(self.ask("POST", url, data=wanted), dict)
         match told:
             case {"upload_url": str(where), "upload_params": dict(fields)} if all(
                 isinstance(value, str | int | None) for value in fields.values()
             ):
                 pass
             case _:
-                raise self._strange("it does not say where a file goes")
+                raise self.strange("it does not say where a file goes")
         if not (_is_https(where) or where.startswith(f"{self.address}/")):
             raise GraderError(
-                f"{self.address} wants files at {self._said(where)!r}, which is no address with HTTPS. Nothing was sent there."
+                f"{self.address} wants files at {self.said(where)!r}, which is no address with HTTPS. Nothing was sent there."
             )
         form = {key: "" if value is None else str(value) for key, value in fields.items()}
-        answer = self._in_time("POST", where, form, (name, content))
+        answer = self.in_time(
+            "POST", where, data=form, files={"file": (name, content, "text/html")}, auth=_as_it_is
+        )  # where files go, no token is needed
         if answer.location and (answer.status == 201 or 300 <= answer.status < 400):
             try:
                 confirm = urljoin(where, answer.location)
@@ -327,12 +294,12 @@ class Canvas:
                 confirm = answer.location
             if not confirm.startswith(f"{self._api}/"):
                 raise GraderError(
-                    f"After an upload, {self.address} continues at another address, {self._said(confirm)!r}. Nothing was sent there."
+                    f"After an upload, {self.address} continues at another address, {self.said(confirm)!r}. Nothing was sent there."
                 )
-            answer = self._answer("GET", confirm)
+            answer = self.ask("GET", confirm)
         elif answer.status not in (200, 201):
             raise GraderError(f"{self.address} does not take the file {name}: status {answer.status}.")
-        return self._id(self._json(answer, dict).get("id"), "an uploaded file")
+        return self._id(self.json(answer, dict).get("id"), "an uploaded file")
 
     def _list(self, url: str, what: str) -> Iterator[Any]:
         """What is on all pages of a list.
@@ -340,25 +307,8 @@ class Canvas:
         Args:
             what: is listed, for messages.
         """
-        asked: set[str] = set()
-        deadline = time.monotonic() + _PATIENCE
-        while url:
-            if url in asked or len(asked) == _PAGES or time.monotonic() > deadline:
-                raise GraderError(
-                    f"The list of {what} of {self.address} does not end: page {len(asked)} continues at {self._said(url)!r}. Try again later; if it stays so, "
-                    "use a file: `grader export --format canvas` writes one, and `grader roster import` and `grader status import` read one."
-                )
-            asked.add(url)
-            answer = self._answer("GET", url)
-            yield from self._json(answer, list)
-            try:
-                url = urljoin(url, answer.following) if answer.following else ""
-            except ValueError:  # no address at all
-                url = answer.following
-            if url and not url.startswith(f"{self._api}/"):
-                raise GraderError(
-                    f"{self.address} continues its list at another address, {self._said(url)!r}. Nothing was sent there. Is the address right?"
-                )
+        for answer in self.pages(url, what, f"{self._api}/"):
+            yield from self.json(answer, list)
 
     def enter(self, grades: Mapping[str, float | None], of: float | None = None) -> None:
         """Enters at most ``BATCH`` grades (number of a student -> points; None: excused), and waits until Canvas has done so.
@@ -375,28 +325,28 @@ class Canvas:
             key = "excuse" if score is None else "posted_grade"
             value = "true" if score is None else f"{100 * score / of:.6f}%" if of else f"{score:.2f}"
             form[f"grade_data[{number}][{key}]"] = value
-        progress = self._json(
-            self._answer("POST", f"{self._assignment}/submissions/update_grades", form), dict
+        progress = self.json(
+            self.ask("POST", f"{self._assignment}/submissions/update_grades", data=form), dict
         )
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while (state := progress.get("workflow_state")) in ("queued", "running"):
             if time.monotonic() > deadline:
                 raise GraderError(f"{self.address} has not entered all grades yet.")
             time.sleep(1)
             number = self._id(progress.get("id"), "the job that enters grades")
-            progress = self._json(self._answer("GET", f"{self._api}/progress/{number}"), dict)
+            progress = self.json(self.ask("GET", f"{self._api}/progress/{number}"), dict)
         if state != "completed":
             why = next(
                 (text for text in (progress.get("message"), state) if isinstance(text, str) and text), ""
             )
-            raise NotAllEntered(f"{self.address} could not enter all grades: {self._said(why)!r}.")
+            raise NotAllEntered(f"{self.address} could not enter all grades: {self.said(why)!r}.")
 
     # what may be wrong with an answer
 
     def _entry(self, said: object) -> tuple[str, Entry]:
         """Whose submission this is, and what is said about it."""
         if not isinstance(said, dict):
-            raise self._strange("one of the submissions is not an object")
+            raise self.strange("one of the submissions is not an object")
         if said.get("user_id") is None and "anonymous_id" in said:
             raise GraderError(
                 f"{self.address} does not say whose the submissions are, because the assignment is graded anonymously. Show the names there, then run the same command again."
@@ -406,12 +356,12 @@ class Canvas:
         excused, user = said.get("excused"), said.get("user")
         for value, what in ((excused, "is excused"), (said.get("late"), "was late")):
             if not isinstance(value, bool | None):
-                raise self._strange(f"whether the student {number} {what} is neither true nor false")
-        late = self._number(said.get("seconds_late"), f"the seconds that the student {number} was late")
+                raise self.strange(f"whether the student {number} {what} is neither true nor false")
+        late = self.number(said.get("seconds_late"), f"the seconds that the student {number} was late")
         name = user.get("name") if isinstance(user, dict) else None  # only shown
         return number, Entry(
-            self._said(name) if isinstance(name, str) else "",
-            self._number(points, f"the points of the student {number}"),
+            self.said(name) if isinstance(name, str) else "",
+            self.number(points, f"the points of the student {number}"),
             bool(excused),
             (late or 0.0) if said.get("late") else None,
         )
@@ -419,15 +369,8 @@ class Canvas:
     def _id(self, value: object, whose: str) -> str:
         text = str(value) if type(value) is int and 0 < value < 10**20 else value
         if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 20):
-            raise self._strange(f"{whose} has no usable id")
+            raise self.strange(f"{whose} has no usable id")
         return text
-
-    def _number(self, value: object, what: str) -> float | None:
-        if value is None:
-            return None
-        if type(value) not in (int, float) or not -1e9 < value < 1e9:  # NaN is neither
-            raise self._strange(f"{what} are no usable number")
-        return float(value)
 
     def _time(self, value: object, what: str) -> datetime | None:
         """A time in UTC, without a zone."""
@@ -439,147 +382,33 @@ class Canvas:
                 return found.astimezone(UTC).replace(tzinfo=None, microsecond=0)
         except ValueError:
             pass
-        raise self._strange(f"{what} is no time with a zone: {self._said(str(value))!r}")
-
-    def _said(self, text: str) -> str:
-        """A text of the server's, made safe to show."""
-        return printable(text.replace(self._token, "…"), 200)
+        raise self.strange(f"{what} is no time with a zone: {self.said(str(value))!r}")
 
     def _twice(self, number: str, why: str) -> GraderError:
         return GraderError(
             f"{self.address} lists the student {number} twice, and differently. {why}: run the same command again."
         )
 
-    def _strange(self, how: str) -> GraderError:
-        return GraderError(
-            f"{self.address} does not answer as Canvas does: {how}. Is the address right? If so, enter the grades from a file (`grader export --format canvas`)."
-        )
-
-    def _json(self, answer: _Answer, kind: type) -> Any:
-        try:
-            found = json.loads(answer.body, parse_constant=_refuse)
-        except (
-            ValueError,
-            RecursionError,
-        ):  # none at all, a number of thousands of digits, or absurdly nested
-            found = None
-        if not isinstance(found, kind):
-            raise self._strange("this is not the JSON that was asked for")
-        return found
-
     # requests
 
-    def _answer(
-        self,
-        method: str,
-        url: str,
-        form: Mapping[str, str] | None = None,
-        refused: tuple[int, ...] = (),
-        repeatable: bool = True,
-    ) -> _Answer:
-        """
-        Args:
-            refused: states that say something that is no error.
-            repeatable: to make the request again changes nothing: it may have been carried out although there was no answer.
-        """
-        for attempt in range(_TRIES):
-            answer = self._in_time(method, url, form)
-            throttled = answer.status == 429 or (
-                answer.status == 403 and b"rate limit exceeded" in answer.body.lower()
-            )
-            if not throttled and not (repeatable and answer.status in (502, 503, 504)):
-                break
-            asked = answer.retry_after if answer.retry_after.isascii() else ""
-            if asked.isdigit() and (len(asked) > 9 or int(asked) > _LONGEST_WAIT):
-                raise GraderError(
-                    f"{self.address} wants {printable(asked, 9)} s without requests, longer than this waits. Run the same command again after that."
-                )
-            if attempt < _TRIES - 1:
-                time.sleep(int(asked) if asked.isdigit() else 2**attempt)
-        if answer.status in (200, 201, *refused):
-            return answer
-        if throttled:
-            raise GraderError(
-                f"{self.address} is throttling requests. Run the same command again in a few minutes."
-            )
-        if answer.status >= 500:
-            raise GraderError(
-                f"{self.address} fails with status {answer.status}. Run the same command again later."
-            )
+    def throttles(self, answer: Answer) -> bool:
+        return super().throttles(answer) or (
+            answer.status == 403 and b"rate limit exceeded" in answer.body.lower()
+        )
+
+    def refusal(self, answer: Answer) -> GraderError:
         # a Canvas of before 2022 also says 401 where somebody lacks the right, and then this, in British or American English
         lacks_right = answer.status == 401 and b'"unauthori' in answer.body.lower()
         why = {
             401: f"it does not accept the token in {TOKEN}: make a new one",
             403: "the token's owner may not see or change this",
             404: "there is no such course or assignment, or the token's owner cannot see it. The numbers are in the address of the assignment's page: /courses/N/assignments/N",
-        }.get(
-            403 if lacks_right else answer.status,
-            f"it answers with status {answer.status}. Is the address right?",
-        )
-        raise GraderError(f"{self.address} refuses: {why}.")
+        }.get(403 if lacks_right else answer.status)
+        return GraderError(f"{self.address} refuses: {why}.") if why else super().refusal(answer)
 
-    def _in_time(
-        self, method: str, url: str, form: Mapping[str, str] | None, file: tuple[str, bytes] | None = None
-    ) -> _Answer:
-        """Makes a request, in a thread: a server that sends one byte a minute is never late by a timeout of `requests`."""
-        results: SimpleQueue[_Answer | GraderError] = SimpleQueue()
-
-        def ask() -> None:
-            try:
-                results.put(self._request(method, url, form, file))
-            except GraderError as error:
-                results.put(error)
-            except Exception as error:  # what a network and a server can do wrong has many names
-                results.put(
-                    GraderError(
-                        f"{self.address} cannot be reached, or breaks its answer off: {type(error).__name__}. Check the address and the network, then run the same command again."
-                    )
-                )
-
-        Thread(target=ask, daemon=True).start()
-        try:
-            result = results.get(timeout=_ANSWER_SECONDS)
-        except Empty:
-            raise GraderError(
-                f"{self.address} has not finished an answer in {_ANSWER_SECONDS} s. Run the same command again later."
-            ) from None
-        if isinstance(result, GraderError):
-            raise result
-        return result
-
-    def _request(
-        self, method: str, url: str, form: Mapping[str, str] | None, file: tuple[str, bytes] | None
-    ) -> _Answer:
-        # no redirects, which could take the token elsewhere; auth, because a header would give way to a .netrc; where files go, no token is needed
-        with self._session.request(
-            method,
-            url,
-            data=form,
-            files={"file": (*file, "text/html")} if file else None,
-            auth=_as_it_is if file else self._authorise,
-            timeout=_TIMEOUT,
-            allow_redirects=False,
-            stream=True,
-        ) as answer:
-            body = bytearray()
-            for part in answer.iter_content(2**16):
-                body += part
-                if len(body) > _ANSWER_BYTES:
-                    raise GraderError(
-                        f"{self.address} answers with more than {_ANSWER_BYTES >> 20} MB, which Canvas does not. Is the address right? If so, enter the grades from a file (`grader export --format canvas`)."
-                    )
-            following = answer.links.get("next", {}).get("url", "")
-            retry_after, location = (answer.headers.get(name, "") for name in ("Retry-After", "Location"))
-            return _Answer(answer.status_code, retry_after, following, location, bytes(body))
-
-    def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+    def authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.headers["Authorization"] = f"Bearer {self._token}"
         return request
-
-
-def _refuse(constant: str) -> None:
-    """Python's parser takes NaN and Infinity, which are no JSON."""
-    raise ValueError(constant)
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:

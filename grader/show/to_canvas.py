@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.book.gradebook import Gradebook
 from grader.book.sent import Sent
-from grader.book.statuses import Kind, by_student
+from grader.book.statuses import Kind
 from grader.errors import GraderError
 from grader.left_out import LeftOut
 from grader.people.canvas import BATCH, Assignment, Canvas, Entry, NotAllEntered
@@ -22,16 +22,7 @@ from grader.people.students import number_in_id
 from grader.reference.lab import Lab
 from grader.show.export import see_that_nobody_shares
 from grader.show.pages import title_of
-from grader.show.standing import (
-    Standing,
-    anew_in_words,
-    collected,
-    graded,
-    handed_in_anew,
-    in_words,
-    scores_of,
-    standings,
-)
+from grader.show.wanted import WAITING, Wanted, the_same, why_it_stays
 
 
 @dataclass(frozen=True)
@@ -108,7 +99,7 @@ def differences(
             left.add("Canvas does not have them in this assignment", student)
             continue
         if student in here.waiting and here.stand[student].seen:
-            left.add("They have answers that wait to be graded by hand", student)
+            left.add(WAITING, student)
             continue
         if there := _has(entry, after):
             same[student] = after
@@ -133,31 +124,20 @@ def differences(
         notes.append(
             "Learners see what is sent only when somebody posts it in Canvas, because grades of this assignment are posted manually."
         )
-    anew = handed_in_anew(lab, here.results)
     return Differences(
         assignment.name,
         tuple(found),
         same,
         here.points if assignment.kind in ("letter_grade", "gpa_scale") else None,
-        (
-            *([anew_in_words(lab.name, len(anew))] if anew else []),
-            *in_words(lab.name, here.stand),
-            *notes,
-        ),
+        (*here.notes(), *notes),
     )
 
 
-class _Here:
+class _Here(Wanted):
     """What the gradebook has of a lab.
 
     Attributes:
-        wanted: student -> the grade that Canvas should have; None: excused.
-        stand: student -> how things are.
-        waiting: those with answers that wait to be graded by hand.
-        late: student -> seconds after the deadline, of those who were late.
         numbers: student -> Canvas's number.
-        points: those of the lab that count.
-        sent, taken: what was sent to this assignment, and what came from it.
     """
 
     def __init__(self, lab: Lab, canvas: Canvas, among: Collection[str] | None) -> None:
@@ -165,24 +145,10 @@ class _Here:
         Raises:
             GraderError: nothing has been graded, or two students have the same number.
         """
-        with Gradebook.open(lab.course) as gradebook:
-            entered, people = gradebook.results(lab, among), gradebook.people()
-            marks = by_student(gradebook.statuses(lab.name, among))
-            self.points = gradebook.counted(lab).total(lab.points_of_cells)
-            self.sent, self.taken = gradebook.sent(lab, canvas.place), gradebook.taken(lab, canvas.place)
-        self.results = graded(entered)
-        there = [student for student in collected(lab) if among is None or student in among]
-        self.stand = standings(entered, there, (), marks)
-        self.waiting = {each.student for each in self.results if each.waiting}
-        self.late = {each.student: each.late.total_seconds() for each in self.results if each.late}
-        scores = {student: round(score, 2) for student, score in scores_of(self.results, self.stand).items()}
-        excused = {student: None for student, each in self.stand.items() if each is Standing.EXCUSED}
-        self.wanted: dict[str, float | None] = dict(sorted((scores | excused).items()))
-        if not self.wanted:
-            raise GraderError(
-                f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
-            )
-        known = {student: people[student].canvas if student in people else "" for student in self.wanted}
+        super().__init__(lab, canvas.place, among)
+        known = {
+            student: self.people[student].canvas if student in self.people else "" for student in self.wanted
+        }
         self.numbers = {student: number or number_in_id(student) for student, number in known.items()}
         see_that_nobody_shares("Canvas", self.numbers)
 
@@ -243,17 +209,14 @@ def _has(entry: Entry, wanted: float | None) -> bool:
     """Whether Canvas has a grade; None: excused."""
     if entry.excused or wanted is None:
         return entry.excused and wanted is None
-    return entry.points is not None and abs(entry.points - wanted) <= 0.001
+    return the_same(entry.points, wanted)
 
 
 def _why_it_stays(entry: Entry, sent: Sent, replacing: bool) -> str:
     """Why another grade in Canvas is left alone; empty if it was sent from here, or there is none. An excuse is never replaced."""
     if entry.excused:
         return "" if sent.excused else "Canvas has them as excused"
-    ours = sent.score is not None and entry.points is not None and abs(entry.points - sent.score) <= 0.001
-    if replacing or ours or entry.points is None:
-        return ""
-    return "Somebody entered or changed these grades in Canvas. They are kept; --replace enters yours"
+    return why_it_stays("Somebody entered or changed these grades in Canvas", entry.points, sent, replacing)
 
 
 def _shown(grade: float | None) -> str:

@@ -293,7 +293,7 @@ def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
             found = module.train(inputs["training"])(given)
         if any(part.training != inputs["training"] for part in module.modules()):
             raise TypeError(
-                "a call switches the module between training and evaluation mode. That is for whoever trains it to do."
+                "a call switches the module between training and evaluation mode. Leave that to the code that trains it."
             )
         return found
 
@@ -703,6 +703,11 @@ def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool
     return bool((kept != unsorted).any() and (kept != by_themselves).any())
 
 
+def _one_is_enough(rng: np.random.Generator) -> Inputs:
+    """The likeliest word alone has more than ``top_p``."""
+    return {"logits": f32(normal(rng, 3, 8)), "top_p": 0.02}
+
+
 def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     """No more than top_k words can be drawn."""
     if "top_k" not in inputs:
@@ -756,6 +761,7 @@ sampling_probabilities = Exercise(
                 _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
                 _drawn_from(3, words=8, top_p=(0.92, 0.98)),
                 _all_needed(2, words=6, top_p=0.96),
+                _one_is_enough,
             ),
         ),
         Case(
@@ -965,7 +971,15 @@ rouge_l = Exercise(
         ),
         Case(
             "nothing in common; no candidate; one word; the first in common; another order",
-            together(_nothing_common, _empty, _one_word, _only_the_first, _other_order, _texts((3, 9))),
+            together(
+                _nothing_common,
+                _empty,
+                _one_word,
+                _only_the_first,
+                _other_order,
+                _texts((3, 9)),
+                _texts((110, 130)),
+            ),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
         Case(
@@ -1177,6 +1191,8 @@ grouped_query_attention = Exercise(
             "4 query heads, 2 key heads: without and with mask; scores far from 0",
             together(
                 _grouped(4, 2, 6, 5, 8, 3, masked=False),
+                _grouped(4, 2, 5, 5, 8, 3, masked=False),  # as many queries as keys: not causal
+                _grouped(4, 2, 5, 5, 8, 3),
                 _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0),
                 _grouped(4, 2, 5, 6, 8, 3, scale=200.0),
                 _far_below_0,

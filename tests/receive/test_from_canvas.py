@@ -17,7 +17,7 @@ from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
 from grader.files import LATE, TIMESTAMP
-from grader.people import canvas as client
+from grader.people import server
 from grader.people.canvas import TOKEN
 from grader.people.roster import Person, in_section
 from grader.reference.lab import Lab
@@ -73,7 +73,7 @@ def there(lab, monkeypatch) -> Iterator[ToRead]:
     )
     monkeypatch.chdir(lab.course.root)
     monkeypatch.setenv(TOKEN, SECRET)
-    monkeypatch.setattr(client, "time", Clock())
+    monkeypatch.setattr(server, "time", Clock())
     with serving(fake.answer) as fake.url:
         yield fake
 

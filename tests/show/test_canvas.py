@@ -31,6 +31,7 @@ from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in, solved
 from grader.people import canvas as module
+from grader.people import server
 from grader.people.canvas import TOKEN, Canvas
 from grader.people.roster import Person
 from grader.reference.lab import Lab
@@ -62,7 +63,8 @@ def there(lab, monkeypatch) -> Iterator[FakeCanvas]:
 def naps(monkeypatch) -> list[float]:
     """How long it would have slept, each time."""
     clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
+    for each in (module, server):
+        monkeypatch.setattr(each, "time", clock)
     return clock.naps
 
 
@@ -376,7 +378,7 @@ def test_a_list_that_does_not_end_is_given_up(there):
         return (200, more, entry) if place == "list" else reply
 
     there.lie = another
-    assert f"page {module._PAGES} continues at" in seen_as(export(there))
+    assert f"page {server.PAGES} continues at" in seen_as(export(there))
 
 
 def test_a_list_that_takes_too_long_is_given_up(there, naps):
@@ -428,7 +430,7 @@ def test_a_body_without_an_end_is_given_up(there, status, headers):
 
 
 def test_a_body_that_drips_is_given_up(there, monkeypatch):
-    monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(server, "ANSWER_SECONDS", 0.2)
     over = threading.Event()
 
     def drips() -> Iterator[bytes]:
@@ -726,7 +728,7 @@ def test_a_server_that_is_not_there(there):
 def test_options_that_do_not_go_together(there):
     run = CliRunner().invoke
     assert "Name one lab" in run(app, ["export", "--canvas", there.url]).output
-    assert "go with --canvas" in run(app, ["export", START, "--send"]).output
+    assert "goes with --canvas" in run(app, ["export", START, "--send"]).output
     assert "leave them out" in export(there, "--format", "moodle").output
     assert not Path("grades.csv").exists()
 

@@ -17,7 +17,7 @@ from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.grade import autograde as grading
 from grader.handout.demo import solved
-from grader.people import canvas as module
+from grader.people import canvas, server
 from grader.people.canvas import TOKEN
 from grader.reference.lab import Lab
 
@@ -34,7 +34,8 @@ def test_the_guide_s_commands_take_a_lab_from_the_class_list_to_the_grades(tmp_p
     lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(TOKEN, SECRET)
-    monkeypatch.setattr(module, "time", Clock())
+    for each in (canvas, server):
+        monkeypatch.setattr(each, "time", Clock())
     people = ("Doe, Jane", "Roe, Ali", "Poe, Zoë")
     with zipfile.ZipFile("submissions.zip", "w") as packed:
         for number, name in enumerate(people[:2], 1):
@@ -80,7 +81,8 @@ def test_the_guide_s_commands_take_a_lab_from_the_class_list_to_the_grades(tmp_p
 def test_the_guide_quotes_what_is_said():
     table = (ROOT / "docs" / "canvas.md").read_text("utf-8").split("## What it may say")[1]
     code = "".join(
-        (ROOT / "grader" / name).read_text("utf-8") for name in ("people/canvas.py", "show/to_canvas.py")
+        (ROOT / "grader" / name).read_text("utf-8")
+        for name in ("people/canvas.py", "people/server.py", "show/to_canvas.py")
     )
     quoted = [
         part
