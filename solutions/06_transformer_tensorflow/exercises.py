@@ -34,7 +34,6 @@ from course_utils.cases.translation import (
     BOS,
     EOS,
     INNER,
-    LENGTHS,
     PAD,
     SOURCE_LEN,
     SOURCE_WORDS,
@@ -61,12 +60,18 @@ from course_utils.cases.translation import (
 from course_utils.cases.translation import (
     LAYER as SIZES,
 )
+from course_utils.cases.translation import (
+    LENGTHS as LONGEST_FIRST,
+)
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
 
+LENGTHS = LONGEST_FIRST[
+    [1, 0, 2]
+]  # the first has padding, so its mask for the whole batch is not the same as no mask
 MAX_LEN = 11
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
 LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
@@ -432,12 +437,12 @@ encoder_layer = Exercise(
             without_options(with_a_word_of_zeros(_encoder_layer_inputs())),
         ),
         Case(
-            "post-norm, sentences of 7, 4 and 5 words, and once more with two more words of padding",
+            "post-norm, three padded sentences; once more with two more columns of padding",
             _encoder_layer_padded,
             padding_changes_no_real_word,
         ),
         Case(
-            "pre-norm, sentences of 7, 4 and 5 words; then another mask for every head and query",
+            "pre-norm, three padded sentences; then another mask for every head and query",
             together(_encoder_layer_inputs(masked=True, norm_first=True), _mask_of_every_head),
         ),
         Case(
@@ -451,7 +456,7 @@ encoder_layer = Exercise(
             ),
         ),
         Case(
-            f"pre-norm, in training with dropout_rate={RATE}: dropout acts on what each sub-layer gives, and nowhere else",
+            f"pre-norm, dropout_rate={RATE}: in training, dropout acts on each sub-layer's output only",
             together(
                 *(
                     _copies(_encoder_layer_inputs(training=True, norm_first=True), name)
@@ -555,14 +560,14 @@ encoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, 2 layers, not in training, no mask, then one that hides nothing: not even the id 0 is hidden",
+            "post-norm, no mask; then a mask that hides nothing, not even the id 0",
             together(
                 without_options(_with_a_zero(_encoder_inputs())),
                 _with_a_zero(_encoder_inputs(), mask=SOURCE_LEN),
             ),
         ),
         Case(
-            "post-norm, sentences of 7, 4 and 5 words, and once more with other ids in the padding",
+            "post-norm, three padded sentences; once more with other ids in the padding",
             _padding_ids_changed,
             padding_is_never_looked_at,
         ),
@@ -577,7 +582,7 @@ encoder = Exercise(
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
         Case(
-            "one sentence of 3 words, then one of 60, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            "a sentence of 3 words, then one of 60, in a graph for every length",
             _one_sentence(_encoder_inputs),
         ),
         Case(
@@ -657,7 +662,7 @@ decoder_layer = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, not in training, no masks: 6 target words, 7 source words; one word is all zeros; then both masks and 6 of both",
+            "post-norm, no masks, one word all zeros; then both masks, sides equally long",
             together(
                 without_options(with_a_word_of_zeros(_decoder_layer_inputs())),
                 _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
@@ -682,7 +687,7 @@ decoder_layer = Exercise(
             _decoder_layer_inputs(training=True, norm_first=True),
         ),
         Case(
-            f"pre-norm, in training with dropout_rate={RATE}: dropout acts on what each sub-layer gives, and nowhere else",
+            f"pre-norm, dropout_rate={RATE}: in training, dropout acts on each sub-layer's output only",
             together(
                 *(
                     _copies(_decoder_layer_inputs(training=True, norm_first=True), name)
@@ -793,7 +798,7 @@ decoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, 2 layers, not in training, no masks, then masks that hide nothing: not even the id 0 is hidden",
+            "post-norm, no masks; then masks that hide nothing, not even the id 0",
             together(
                 without_options(_with_a_zero(_decoder_inputs(source_len=4))),
                 _with_a_zero(_decoder_inputs(), look_ahead_mask=TARGET_LEN, padding_mask=SOURCE_LEN),
@@ -814,7 +819,7 @@ decoder = Exercise(
             _few_features(_decoder_inputs(norm_first=True, training=True)),
         ),
         Case(
-            "one sentence of 3 words, then one of 60, longer than the vocabulary: 3 layers, 2 heads, in a graph for every length",
+            "a sentence of 3 words, then one of 60, in a graph for every length",
             _one_sentence(_decoder_inputs),
         ),
         Case(
@@ -905,7 +910,7 @@ transformer = Exercise(
             future_words_change_nothing,
         ),
         Case(
-            "post-norm, padded source and target, 7 and 6 words, then 6 and 6; then with longer tables, every default, in a graph for every length",
+            "post-norm, padded; then both sides equally long; then every default, in one graph",
             together(
                 _transformer_inputs(padded=True),
                 _transformer_inputs(padded=True, source_len=TARGET_LEN),
@@ -913,7 +918,7 @@ transformer = Exercise(
             ),
         ),
         Case(
-            "pre-norm, padded, with the ids 1, 2 and 3, and once more with two more columns of padding in the source",
+            "pre-norm, with the ids 1, 2 and 3; once more with more source padding",
             _source_padded,
             source_padding_changes_nothing,
         ),
@@ -1075,7 +1080,7 @@ masked_accuracy = Exercise(
     cases=(
         Case("three sentences without padding", _guessed(61, padded=False)),
         Case(
-            "a short, a long and a middle sentence, padded; int64 labels; then words guessed at the padding",
+            "three padded sentences, int64 labels; then words guessed at the padding",
             together(_guessed(62, dtype="int64"), _guessed(62, sure=False)),
         ),
         Case(
@@ -1435,7 +1440,7 @@ greedy_decode = Exercise(
     cases=(
         Case("one sentence of 4 words; then one of 60", together(_scripts((4,), 9), _scripts((60,), 70))),
         Case(
-            "three sentences of 3, 8 and 0 words, the second from a padded source of one: they end at different steps",
+            "three sentences that end at different steps, after 3, 8 and 0 words",
             _scripts((3, 8, 0), 9, padded=True),
         ),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
@@ -1484,12 +1489,12 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
         keras_translator.set_weights(model, inputs["weights"])
         first = model.get_config()
-        names = [*first]
-        first.clear()  # whoever gets a configuration may change it
+        names = {*first}
+        first.clear()  # others may change what they get
         config = model.get_config()
-        if names and not config:
+        if names - {*config}:
             raise keras_translator.WrongLayer(
-                "get_config gives the same dict at every call, so whoever changes it changes the model's, too. Make a new one each time."
+                "get_config gives the same dict at every call, so anybody who changes it changes the model's, too. Make a new one each time."
             )
         if missing := [
             name for name in {**inputs["config"], **keras.Model.get_config(model)} if name not in config
@@ -1506,7 +1511,12 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
             raise keras_translator.WrongLayer(
                 f"the configuration that get_config gives has num_layers={layers!r} for a model with num_layers=3."
             )
-        if inputs["how"] == "from its configuration":
+        from_file = inputs["how"] == "through a file"
+        if 3 in (config["num_layers"], from_file and model.get_config()["num_layers"]):
+            raise keras_translator.WrongLayer(
+                "the models share one configuration: once a second one is made with num_layers=3, that of the first says 3, too."
+            )
+        if not from_file:
             small = {"max_len": 4, "source_vocab_size": 6, "target_vocab_size": 6}
             learner(**{**inputs["config"], **small}).build_from_config({"input_shape": (None, None)})
             again = learner.from_config(config)
