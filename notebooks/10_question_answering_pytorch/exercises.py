@@ -205,6 +205,11 @@ def _one_too_many(rng: np.random.Generator) -> Inputs:
     return {**inputs, "length": inputs["length"] + 1}
 
 
+def _one_token_left(rng: np.random.Generator) -> Inputs:
+    size = int(rng.integers(5, 40))
+    return {"length": 2 * size + 1, "size": size, "overlap": 0}
+
+
 def _one_token_only(rng: np.random.Generator) -> Inputs:
     """Shorter than the overlap, which is as large as it may be."""
     size = int(rng.integers(50, 60))
@@ -213,7 +218,7 @@ def _one_token_only(rng: np.random.Generator) -> Inputs:
 
 def _token_by_token(size: int) -> Callable[[np.random.Generator], Inputs]:
     """Each window begins one token after the one before."""
-    return lambda rng: {"length": size + int(rng.integers(5, 40)), "size": size, "overlap": size - 1}
+    return lambda rng: {"length": size + int(rng.integers(60, 90)), "size": size, "overlap": size - 1}
 
 
 def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -268,7 +273,10 @@ split_into_windows = Exercise(
         Case("one token too many for one window", _one_too_many),
         Case("three windows, the last one full", _windows(3, 5)),
         Case("four windows, the last one short", _windows(4, 3, missing=2)),
-        Case("no overlap", _windows(3, 0, missing=5)),
+        Case(
+            "no overlap; then a last window of a single token",
+            together(_windows(3, 0, missing=5), _one_token_left),
+        ),
         Case(
             "windows of a single token; windows of 7 that begin one token after the other",
             together(_token_by_token(1), _token_by_token(7)),
@@ -558,7 +566,7 @@ def _loss(
     no_answer: int = 0,
     shift: float = 0.0,
 ):
-    """So many windows; in the first ``no_answer`` of them the target is (0, 0). All logits are shifted by as much."""
+    """``batch`` windows; in the first ``no_answer`` of them the target is (0, 0). All logits are shifted by as much."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         allowed = allowed_places(batch, length)
@@ -623,7 +631,7 @@ span_loss = Exercise(
         ),
         Case(
             "two of five windows have no answer; a single window; none of three has one",
-            together(_loss(5, 12, no_answer=2), _loss(1, 10), _loss(3, 9, no_answer=3)),
+            together(_loss(5, 12, no_answer=2), _loss(1, 10), _loss(3, 9, no_answer=3), _loss(9, 9)),
         ),
         Case(
             "blocked by -inf, all others about -500; then all about -200,000",
@@ -984,7 +992,9 @@ f1 = Exercise(
         Case(
             "the best of several, in two orders",
             _reordered(
-                ("{X} {Y}", ["{X}", "{Y} {X} {Z} {W}"]), ("{X} {Y}", ["{Z}", "{X} {W}", "{Y} {W} {Z}"])
+                ("{X} {Y}", ["{X}", "{Y} {X} {Z} {W}"]),
+                ("{X} {Y}", ["{Z}", "{X} {W}", "{Y} {W} {Z}"]),
+                ("{X} {Y}", ["{X}", "{Y}"]),  # right answers are no bag of words
             ),
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("a", ["a {X}"]))),
