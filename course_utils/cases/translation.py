@@ -38,7 +38,9 @@ def feed_forward_weights(rng: np.random.Generator, name: str) -> dict[str, np.nd
     }
 
 
-LENGTHS = np.array([7, 4, 5])  # of the source sentences, of at most SOURCE_LEN
+LENGTHS = np.array(
+    [4, 7, 5]
+)  # of the source sentences, of at most SOURCE_LEN; padded first, so that a mask of the first alone is not like none
 
 TARGET_LENGTHS = np.array([3, 6, 4])  # of the target sentences, of at most TARGET_LEN
 

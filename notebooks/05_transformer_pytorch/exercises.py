@@ -517,7 +517,7 @@ encoder_layer = Exercise(
             together(with_a_word_of_zeros(_encoder_layer_inputs()), _by_default(_encoder_layer_inputs)),
         ),
         Case(
-            "post-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
+            "post-norm, sentences of 4, 7 and 5 words, layernorm_eps=0.2",
             _encoder_layer_inputs(masked=True, eps=LARGE_EPS),
         ),
         Case(
@@ -638,9 +638,9 @@ encoder = Exercise(
             "2 layers, no mask, then one that hides nothing, not even id 0",
             together(without_options(_encoder_inputs()), _all_shown(_encoder_inputs(), mask=SOURCE_LEN)),
         ),
-        Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
+        Case("post-norm, sentences of 4, 7 and 5 words", _encoder_inputs(masked=True)),
         Case(
-            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
+            "pre-norm, sentences of 4, 7 and 5 words, layernorm_eps=0.2",
             _encoder_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_inputs(dropout_rate=1.0)),

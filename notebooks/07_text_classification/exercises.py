@@ -59,7 +59,7 @@ def _rule(above: bool):
 
 
 def _usual(count: int) -> Callable[[np.random.Generator], Inputs]:
-    """So many texts of one word each, which is the ratio, and no threshold is passed."""
+    """Texts of one word each, ``count`` of them, which is the ratio, and no threshold is passed."""
     return lambda rng: {"texts": rng.choice(new_words(rng, 15), count).tolist()}
 
 
@@ -111,7 +111,7 @@ def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
 
     def draw(rng: np.random.Generator) -> tuple[Inputs, bool]:
         size_of = {
-            f"{word.title()}.{other}": int(rng.integers(*sizes))
+            f"library.algorithms.{word.title()}.{other}": int(rng.integers(*sizes))
             for word, other in zip(new_words(rng, count), new_words(rng, count), strict=True)
         }
         groups = [name for name, size in size_of.items() for _ in range(size)]

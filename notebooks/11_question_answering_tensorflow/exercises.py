@@ -750,7 +750,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
 
 
 def _steps(count: int, scale: float, max_norm: float | None = 50.0):
-    """So many steps; ``max_norm``: None leaves it to the function's default."""
+    """``count`` steps; ``max_norm``: None leaves it to the function's default."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = reader_weights(rng, scale)

@@ -34,6 +34,7 @@ from course_utils.cases.translation import (
     BOS,
     EOS,
     INNER,
+    LENGTHS,
     PAD,
     SOURCE_LEN,
     SOURCE_WORDS,
@@ -60,18 +61,12 @@ from course_utils.cases.translation import (
 from course_utils.cases.translation import (
     LAYER as SIZES,
 )
-from course_utils.cases.translation import (
-    LENGTHS as LONGEST_FIRST,
-)
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
 
-LENGTHS = LONGEST_FIRST[
-    [1, 0, 2]
-]  # the first has padding, so its mask for the whole batch is not the same as no mask
 MAX_LEN = 11
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
 LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
@@ -571,7 +566,7 @@ encoder = Exercise(
             _padding_ids_changed,
             padding_is_never_looked_at,
         ),
-        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
+        Case("pre-norm, sentences of 4, 7 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
         Case(
             "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _encoder_inputs(norm_first=True, training=True),
