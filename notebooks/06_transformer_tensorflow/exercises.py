@@ -34,6 +34,7 @@ from course_utils.cases.translation import (
     BOS,
     EOS,
     INNER,
+    LENGTHS,
     PAD,
     SOURCE_LEN,
     SOURCE_WORDS,
@@ -60,18 +61,12 @@ from course_utils.cases.translation import (
 from course_utils.cases.translation import (
     LAYER as SIZES,
 )
-from course_utils.cases.translation import (
-    LENGTHS as LONGEST_FIRST,
-)
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
 
-LENGTHS = LONGEST_FIRST[
-    [1, 0, 2]
-]  # the first has padding, so its mask for the whole batch is not the same as no mask
 MAX_LEN = 11
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
 LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
@@ -357,7 +352,7 @@ def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
 
 
 def _in_training(layer: keras.Layer, x: tf.Tensor) -> tf.Tensor:
-    """The layer's output where the layer around it is told that this is training: it need not take the argument itself."""
+    """The output of the layer inside another one that is called in training: it need not take the argument itself."""
     import keras
 
     class Model(keras.layers.Layer):
@@ -571,7 +566,7 @@ encoder = Exercise(
             _padding_ids_changed,
             padding_is_never_looked_at,
         ),
-        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
+        Case("pre-norm, sentences of 4, 7 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
         Case(
             "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _encoder_inputs(norm_first=True, training=True),
@@ -1270,6 +1265,19 @@ def _steps(
     return inputs
 
 
+def _one_label(rng: np.random.Generator) -> Inputs:
+    """The decoder reads BOS, whatever the only label is."""
+    made = _steps(1)(rng)
+    return {**made, "labels": [batch[:, :1] for batch in made["labels"]]}
+
+
+def _ends_inside(rng: np.random.Generator) -> Inputs:
+    """EOS among the words is a word like any other: it is no padding."""
+    made = _steps(1)(rng)
+    made["labels"][0][:, 1] = EOS
+    return made
+
+
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     """Runs the step as it is, or as a graph, as the lab does; the second batch finds the graph made for the first."""
     import keras
@@ -1321,7 +1329,7 @@ train_step = Exercise(
     cases=(
         Case(
             "one step with padded targets, smoothing 0.2; then by default, with large gradients",
-            together(_steps(1, padded=True, smoothing=0.2), _steps(1, scale=20.0)),
+            together(_steps(1, padded=True, smoothing=0.2), _steps(1, scale=20.0), _one_label, _ends_inside),
         ),
         Case(
             "two steps, compiled by tf.function, with int64 ids and bos_id=3",

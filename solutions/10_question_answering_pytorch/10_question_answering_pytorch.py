@@ -1071,7 +1071,7 @@ show_figure(
 # %% [markdown]
 # Read the baselines first. A rule of six lines solves task 1 completely, so never read a score on such stories without this baseline. The network
 # shows that such a rule can be learned from examples alone, and that what it learned works for names it has never seen. On tasks 2 and 3 the rule
-# fails, and so does the reader. *Where is the football?* needs two sentences, and *Where was it before the kitchen?* needs three. The reader was
+# fails, and so does the reader: it is right about as often as any place of the story would be. *Where is the football?* needs two sentences, and *Where was it before the kitchen?* needs three. The reader was
 # trained on questions that need one.
 #
 # Where does it look? Each story has two strips, one for the first token of the answer and one for the last. The darker a token, the higher its
