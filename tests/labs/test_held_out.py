@@ -94,18 +94,13 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
         },
     ),
     "13": (
-        {"test", "test_rows"},
+        {"test", "test_rows", "second test"},
         {
             "Exercise 3: `split_by_group`": (MADE, "texts"),
             "Exercise 4: `embed`": (SPLITS, "texts"),
-            "Exercise 6: `LoRALinear`": (MADE, "texts"),  # logits of both parts, which nothing reads yet
-            "Exercise 7: `bootstrap_interval`": (RESULT, "texts"),
-            "Exercise 9: `best_temperature`": (READ, "texts"),
-            "7. With the tools of work": (READ, "texts"),
-            "Exercise 10: `model_card`": (RESULT, "texts, a model trained by the library"),
-            "To the hub": (READ, "texts"),
+            "Exercise 10: `model_card`": (RESULT, "other texts, a model trained by the library"),
             "8. Entities and questions, from your file to a card": (RESULT, "entities and questions"),
-            "The report": (READ, "texts"),
+            "The test, once": (RESULT, "texts"),
         },
     ),
 }

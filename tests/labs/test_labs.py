@@ -71,15 +71,16 @@ def test_no_case_hides_a_mistake_behind_equal_sizes(labs):
                 # for code that guesses from sizes
                 if "sizes equal" in case.title or case.title.startswith("as many queries as keys"):
                     continue
+                told_apart = []
                 for inputs in case.runs(key, PUBLIC_SEED):
                     # a text in pieces has a key for each query; a module's queries, keys and values are as long as words
                     if {"query", "key"} <= set(inputs) and not {"pieces", "construct"} & set(inputs):
                         sizes = inputs["query"].shape[-2:] + inputs["key"].shape[-2:-1]
                         sizes += inputs["value"].shape[-1:] if "value" in inputs else ()
-                        assert len(set(sizes)) == len(sizes), (
-                            f"{case.title}: q_len, d_k, k_len, d_v are {sizes}"
-                        )
-                        seen += 1
+                        told_apart.append(len(set(sizes)) == len(sizes))
+                # a run with equal sizes may stand beside one in which a mix-up is seen
+                assert any(told_apart) or not told_apart, f"{case.title}: q_len, d_k, k_len, d_v"
+                seen += len(told_apart)
     assert seen
 
 
