@@ -190,7 +190,7 @@ def three_parts(
 def load_asked(texts: Sequence[str]) -> tuple[list[str], float]:
     """What the language model of lab 08 said about the validation texts of the default set, and its seconds; nothing about other texts.
 
-    solutions/13_your_own_dataset/ask_language_model.py wrote it; docs/data-own.md says how it was asked.
+    A script beside the source of the lab, ask_language_model.py, wrote it; docs/data-own.md says how it was asked.
     """
     kept = json.loads(ASKED.read_text("utf-8"))
     return (kept["said"], kept["seconds"]) if kept["about"] == fingerprint(texts) else ([], 0.0)
