@@ -82,6 +82,8 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
         rows: their cells, as many as there are titles; `backticks` set code.
         title: shown above.
     """
+    if isinstance(rows, list) and not rows:
+        raise NotImplementedError("There is nothing to show yet: the cell that makes the rows has not run.")
     html, text = a_table(head, rows)
     publish(
         {
