@@ -82,8 +82,11 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
         rows: their cells, as many as there are titles; `backticks` set code.
         title: shown above.
     """
-    if isinstance(rows, list) and not rows:
-        raise NotImplementedError("There is nothing to show yet: the cell that makes the rows has not run.")
+    head, rows = list(head), [list(row) for row in rows]
+    if not rows or any(len(row) != len(head) for row in rows):
+        raise NotImplementedError(
+            "The rows of this table are not made yet: the cell that makes them has not run."
+        )
     html, text = a_table(head, rows)
     publish(
         {
