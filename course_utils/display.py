@@ -82,11 +82,6 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
         rows: their cells, as many as there are titles; `backticks` set code.
         title: shown above.
     """
-    head, rows = list(head), [list(row) for row in rows]
-    if not rows or any(len(row) != len(head) for row in rows):
-        raise NotImplementedError(
-            "The rows of this table are not made yet: the cell that makes them has not run."
-        )
     html, text = a_table(head, rows)
     publish(
         {

@@ -904,7 +904,7 @@ from course_utils.evaluation import accuracy, interval, paired, smallest_differe
 from course_utils.models.reader import squad_scores
 
 given = {name: ask(asked, examples) for name, examples in tests.items()}
-table, rows, exact = {}, [], {}
+table, scored, exact = {}, [], {}
 for name, examples in tests.items():
     simple = nearest_words if name == "prose" else last_place
     mine = said_texts(examples, given[name])
@@ -924,14 +924,14 @@ for name, examples in tests.items():
             for text, one in zip(said[who], examples, strict=True)])
         sure = interval(right, documents)  # lab 07
         least = 100 * smallest_difference(right, documents)
-        rows.append([f"{name}: {who}", f"{100 * result.exact:.1f}",
-                     f"{100 * sure.low:.1f} to {100 * sure.high:.1f}",
-                     f"{least:.1f}" if said[who] is mine else "",
-                     f"{100 * result.f1:.1f}", str(len(examples))])
+        scored.append([f"{name}: {who}", f"{100 * result.exact:.1f}",
+                       f"{100 * sure.low:.1f} to {100 * sure.high:.1f}",
+                       f"{least:.1f}" if said[who] is mine else "",
+                       f"{100 * result.f1:.1f}", str(len(examples))])
 
 # %% tags=["skip-grading"]
 show_table(["set: who", "exact match in %", "95 % interval", "smallest difference",
-            "F1", "questions"], rows)
+            "F1", "questions"], scored)
 joined = [exact["task 2, known names", who]
           for who in ("your reader", "last place / capitals")]
 measured("question_answering_tensorflow.two_facts", shown=paired(*joined).low <= 0)
