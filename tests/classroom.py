@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,6 +26,7 @@ from course_utils.checking.outcome import encode, try_exercise
 from grader.book.gradebook import Gradebook
 from grader.book.state import marker_of
 from grader.course import Course
+from grader.grade import autograde
 from grader.handout.demo import hand_in, solved
 from grader.reference.lab import Lab, checked_exercise, is_solution, runs_in_grading
 from grader.run.states import GRADED, Executed
@@ -96,6 +97,15 @@ def _empty_gradebook() -> bytes:
         with Gradebook.open(course):
             pass
         return course.gradebook.read_bytes()
+
+
+def graded_lab(root: Path, students: Sequence[str], unsolved: str) -> Lab:
+    """The first lab with a submission of each of these, graded: all solved, but one that is handed in as it was released."""
+    lab = Lab.load(with_gradebook(new_course(root)), START)
+    for student in students:
+        hand_in(lab.course, lab, student, lab.release() if student == unsolved else solved(lab))
+    list(autograde.autograde(lab, autograde.submissions(lab), KernelFree(root / "runs"), 5))
+    return lab
 
 
 def hand_in_class(lab: Lab, size: int) -> list[Path]:

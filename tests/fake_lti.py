@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import pytest
 from fake_canvas import Reply, serving
 from project import ROOT
+from typer.testing import Result
 
 _FOLDER = ROOT / ".build" / "lti"
 if importlib.util.find_spec("pylti1p3") is None and _FOLDER.is_dir():
@@ -127,6 +128,12 @@ class FakePlatform:
     def secrets(self) -> list[str]:
         """What must be in no output."""
         return [*self.tokens, *self.assertions, *pem().splitlines()[1:-1]]
+
+    def what_is_said(self, result: Result) -> tuple[int, str]:
+        """The exit status of a command and what it says, after making sure that it is no traceback and that nothing secret is in it."""
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert not [secret for secret in self.secrets if secret in result.output]
+        return result.exit_code, " ".join(result.output.split())
 
     def answer(self, method: str, target: str, headers: Message, body: str) -> Reply:
         self.requests.append(f"{method} {target}")

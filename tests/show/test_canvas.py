@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from classroom import START, KernelFree, book_of, gradebook_undone, new_course, with_gradebook
+from classroom import START, book_of, gradebook_undone, graded_lab
 from fake_canvas import ASSIGNMENT, COURSE, PATH, PLACES, SECRET, Clock, FakeCanvas, Reply, serving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,8 +28,6 @@ from grader.book.sent import Sent
 from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.errors import GraderError
-from grader.grade import autograde as grading
-from grader.handout.demo import hand_in, solved
 from grader.people import canvas as module
 from grader.people import server
 from grader.people.canvas import TOKEN, Canvas
@@ -41,12 +39,9 @@ from grader.show import to_canvas
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Lab:
     """A lab with four graded submissions; one is of somebody whom Canvas does not know."""
-    root = tmp_path_factory.mktemp("course")
-    lab = Lab.load(with_gradebook(new_course(root)), START)
-    for student in ("doe_1", "roe_2", "poe_3", "anna"):
-        hand_in(lab.course, lab, student, lab.release() if student == "poe_3" else solved(lab))
-    list(grading.autograde(lab, grading.submissions(lab), KernelFree(root / "runs"), 5))
-    return lab
+    return graded_lab(
+        tmp_path_factory.mktemp("course"), ("doe_1", "roe_2", "poe_3", "anna"), unsolved="poe_3"
+    )
 
 
 @pytest.fixture

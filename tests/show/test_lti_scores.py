@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from classroom import START, KernelFree, book_of, gradebook_undone, new_course, with_gradebook
+from classroom import START, book_of, gradebook_undone, graded_lab
 from fake_canvas import Clock, Reply
 from fake_lti import AGS, COLUMNS, QUERY, FakePlatform, member, needs_lti, register
 from hypothesis import HealthCheck, given, settings
@@ -21,8 +21,6 @@ from grader.book.deadlines import Deadlines
 from grader.book.gradebook import Gradebook
 from grader.book.statuses import Kind, Status
 from grader.cli import app
-from grader.grade import autograde as grading
-from grader.handout.demo import hand_in, solved
 from grader.people import server
 from grader.people.roster import Person
 from grader.reference.lab import Lab
@@ -34,12 +32,7 @@ USERS = {"doe": "u1", "roe": "U2", "poe": "3"}
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> Lab:
     """A lab with four graded submissions; one is of somebody whom nobody knows on the platform."""
-    root = tmp_path_factory.mktemp("course")
-    lab = Lab.load(with_gradebook(new_course(root)), START)
-    for student in ("doe", "roe", "poe", "anna"):
-        hand_in(lab.course, lab, student, lab.release() if student == "poe" else solved(lab))
-    list(grading.autograde(lab, grading.submissions(lab), KernelFree(root / "runs"), 5))
-    return lab
+    return graded_lab(tmp_path_factory.mktemp("course"), ("doe", "roe", "poe", "anna"), unsolved="poe")
 
 
 @pytest.fixture
@@ -60,11 +53,7 @@ def there(lab, monkeypatch) -> Iterator[FakePlatform]:
 
 
 def export(there: FakePlatform, *more: str) -> tuple[int, str]:
-    """What is said, after making sure that it is no traceback and that nothing secret is in it."""
-    result = CliRunner().invoke(app, ["export", START, "--lti", *more])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert not [secret for secret in there.secrets if secret in result.output]
-    return result.exit_code, " ".join(result.output.split())
+    return there.what_is_said(CliRunner().invoke(app, ["export", START, "--lti", *more]))
 
 
 def refused(there: FakePlatform, *more: str) -> str:
