@@ -978,7 +978,7 @@ rouge_l = Exercise(
                 _only_the_first,
                 _other_order,
                 _texts((3, 9)),
-                _texts((110, 130)),
+                _texts((110, 130), few_words=True),
             ),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
