@@ -41,7 +41,7 @@ GIVEN = "transformer_labs_given"
 MOST_SECONDS = 20.0
 """CPU time that one cell may take. What takes longer is left out, and named."""
 
-_NOTHING = "Nothing was brought back: "
+_NOTHING = "Nothing was restored:  "
 _INSTEAD = "Or run the cells from the top, as far as you were."
 
 

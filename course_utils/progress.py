@@ -123,7 +123,7 @@ def record(key: str, score: float, code: str = "") -> dict:
         _write(entries, damaged)
     except (OSError, ValueError, RuntimeError) as error:
         why = (isinstance(error, OSError) and error.strerror) or error
-        print(f"This could not be entered in your progress file: {why}. What you wrote is not affected.")
+        print(f"This could not be saved in your progress file: {why}. What you wrote is not affected.")
     for changed in watchers.values():
         with contextlib.suppress(Exception):
             changed()

@@ -91,7 +91,7 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     lines = ["# Transformer labs", ""]
     following = go_on(found)
     if not found:
-        lines += ["**No lab is here yet.**", ""]
+        lines += ["**There are no labs here yet.**", ""]
     elif following is None:
         lines += [
             "**You have solved every exercise.** Well done. What is left: the sections *Going further*.",
@@ -108,7 +108,7 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
         "",
         *course_map(found),
         "You need not do all labs. *The shortest way* to a lab names the labs whose core paths you need before it, and how many minutes these take together. A section "
-        "that says *before lab 05* belongs to the way to lab 05.",
+        "marked *before lab 05* is needed for lab 05.",
         "",
         "| lab | what you build | needs | the shortest way | minutes | solved |",
         "|---|---|---|---|---|---|",

@@ -128,7 +128,7 @@ def __getattr__(name: str) -> Any:
     if SEED_VARIABLE in os.environ:
         found, why = None, "as always in grading"
     elif name in _being_looked_for:  # a definition of it that needs it
-        found, why = None, "because yours asks for itself"
+        found, why = None, "because yours imports itself"
     else:
         _being_looked_for.add(name)
         try:

@@ -314,7 +314,7 @@ def _why_undefined(key: str, name: str, outcomes: Sequence[Outcome], ran: Sequen
             found = why_undefined(name, above, below, named)
             cells = ((each, defining_cell(each, above)) for each in (sorted(named) or [name]))
             return found or [
-                f"`{each}` is defined in {cell.place}, which ended with an error: read what stands below it."
+                f"`{each}` is defined in {cell.place}, which ended with an error: read the message below it."
                 if defining(each, ran)
                 else f"`{each}` is defined in {cell.place}, which has not been run: run it first."
                 for each, cell in cells

@@ -96,7 +96,7 @@ def first_difference(
             if not form_only and (detail := _array_difference(exercise, name, got[name], array)):
                 return detail, run
             if form_only and _of_kind(got[name], array) is None:
-                return f"`{name}` holds fractions; expected whole numbers.", run
+                return f"`{name}` contains fractions; expected whole numbers.", run
     return "", 0
 
 

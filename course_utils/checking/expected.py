@@ -152,7 +152,7 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
     index, arrays = _load(path)
     entry = index.get(key)
     if entry is None or len(entry["reference"]) != len(exercise.cases):
-        raise LookupError(f"{FILE_NAME} is of another version of this lab. Get the lab's folder again.")
+        raise LookupError(f"{FILE_NAME} belongs to another version of this lab. Get the lab's folder again.")
     inputs = tuple(case.runs(key, PUBLIC_SEED) for case in exercise.cases)
     return replace(_taken(arrays, key, entry), inputs=inputs)
 

@@ -126,7 +126,7 @@ def odd_character(fault: str) -> str:
         return f"the quotation mark {character} is not one that Python knows; type \" or ' instead"
     name = unicodedata.name(character, "a character without a name").lower()
     if character.isprintable() and not character.isspace():
-        return f"{character} ({name}) is not a character that Python knows; type it anew"
+        return f"{character} ({name}) is not a character that Python knows; type it again"
     return f"there is an invisible character ({name}), which Python does not know; delete it, or type a space"
 
 
@@ -159,7 +159,7 @@ class _Notebook:
     def _run(self, cell: Cell) -> None:
         self.tells = self.tells and not _CANNOT_TELL.search(cell.source)
         if magic := _LOSING.match(cell.source):
-            why = f"under `%%{magic[1]}`, where names do not outlive the cell: remove that line"
+            why = f"under `%%{magic[1]}`, where names are lost when the cell ends: remove that line"
             self._does_not_define(cell, why, _defined_somehow(cell.source))
             return
         for found in _FROM_MAGICS.finditer(cell.source):
@@ -210,7 +210,7 @@ class _Notebook:
         if not self.tells:
             return ""
         if not used:
-            return f"No cell defines `{name}`: it is misspelt, or its cell is gone."
+            return f"No cell defines `{name}`. Is it misspelt, or was its cell deleted?"
         return f"`{name}` is used in {used}, and no cell defines it: it is misspelt, or its cell is gone."
 
 

@@ -168,7 +168,7 @@ def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
     if value is None:
         what = f"`{names[0]}`" if len(names) == 1 else ", ".join(f"`{name}`" for name in names)
         raise _WrongType(
-            f"It returned None; expected {what}. Does every way through the code end in a `return` with a value?"
+            f"It returned None; expected {what}. Does every branch of the code end in a `return` with a value?"
         )
     if exercise.as_dict:
         if not isinstance(value, Mapping):
@@ -272,7 +272,7 @@ def _of_torch(torch: Any, value: Any, name: str) -> np.ndarray:
             f"`{name}` is a quantised tensor; expected ordinary numbers: return it as `.dequantize()`."
         )
     if value.is_meta:
-        raise _WrongType(f"`{name}` is on the device `meta`, where tensors have a shape and no values.")
+        raise _WrongType(f"`{name}` is on the device `meta`, where tensors have a shape but no values.")
     value = value.detach().cpu().resolve_conj().resolve_neg()
     if str(value.dtype).removeprefix("torch.") in _SHORT_FLOATS:
         value = value.float()
@@ -332,7 +332,7 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
         if namespace is not None and frame.f_globals is namespace:  # the innermost line of the learner's own
             where = f"{frame.f_code.co_qualname}, line {line} of its cell: {entry.line}"[:MAX_TEXT]
     if unfinished:
-        return Problem("stub", "A part is still to be written.", where)
+        return Problem("stub", "A part has not been written yet.", where)
     try:
         text = reason_in_a_graph(str(error))[:MAX_TEXT]
     except Exception:  # even its text may come from the learner's code

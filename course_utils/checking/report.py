@@ -23,9 +23,9 @@ _STYLE = (
 MOST_WORDS = 120
 """At most this many words of a report are open, if that is possible."""
 
-_SKIPPED = "skipped: without a result of the right form there is nothing to test."
+_SKIPPED = "skipped: your result does not have the right form, so there is nothing to test."
 
-_LATER = "Points depend on the score that your predictions reach, which only grading can tell:"
+_LATER = "Points depend on your predictions' score, which is known only after grading:"
 
 
 class Report:

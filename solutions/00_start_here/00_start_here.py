@@ -26,8 +26,8 @@
 # - validate a lab and hand it in.
 #
 # **You need** to know Python functions and the basics of NumPy arrays. **Time:** about 30 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you know notebooks, run the first cell of section 1, which imports
-# NumPy, and go on at section 2. The core path is sections 2 to 6, about 20 minutes.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you already know notebooks, run the first cell of section 1, which
+# imports NumPy, and continue with section 2. The core path is sections 2 to 6, about 20 minutes.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -275,7 +275,7 @@ print("sum without an axis:                 ", points.sum())
 # | `points.sum(axis=-1)` | the last, here 1 | (3,) | the same |
 # | `points.sum()` | none | () | all twelve numbers |
 #
-# The axis that you name is the one that **disappears**: sum (3, 4) over axis 1, and (3,) is left. Now you want to divide each row by
+# The axis that you name is the one that **disappears**: if you sum an array of shape (3, 4) over axis 1, shape (3,) is left. Now you want to divide each row by
 # its own sum.
 
 # %% tags=["skip-grading"]
@@ -323,9 +323,9 @@ report_on("start_here.softmax", shares)
 #   them.
 # - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. Your code may look
 #   different, but it gives the same results. The report explains the mistake and leaves the fix to you. If no known mistake fits, it says
-#   *what stands out*, or names *one possible cause*. Those are hints: it is not sure of them.
-# - **Each line with a mark** is one check, or several folded together. Most run your function and compare its values with the correct ones. If
-#   they differ, you see how many do, and the worst of them. The others are *properties*, which hold for every softmax.
+#   *what stands out*, or names *one possible cause*. These are only hints; the report is not certain.
+# - **Each line with a mark** is one check, or several folded together. Most run your function and compare its values with the correct ones. If they
+#   differ, you see how many do and where the difference is largest. The others are *properties*, which hold for every softmax.
 #
 # Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone earn no points if every case is
 # wrong. Even a function that returns only zeros has some of these properties.
@@ -369,8 +369,8 @@ report_on("start_here.softmax", shares)
 #
 # <details><summary>Hint: I get NaN for scores around −1000 only</summary>
 #
-# Then all exponentials become 0, and so does their sum. The same shift helps, if you shift by the largest score itself, and not
-# only when it is positive.
+# Then all exponentials become 0, and so does their sum. The same shift helps, provided that you always subtract the largest score, even when it is
+# negative.
 #
 # </details>
 #
@@ -508,7 +508,7 @@ print("largest difference to torch.softmax:", difference)
 #
 # <details><summary>What it is used for, and in which labs</summary>
 #
-# Whatever comes as a sequence can be read in this way. Some uses, and where the course shows you how they work:
+# Anything that comes as a sequence can be read in this way. Some uses, and where the course shows you how they work:
 #
 # | use | what goes in, what comes out | lab |
 # |---|---|---|

@@ -76,7 +76,7 @@ def no_max_subtraction(scores, axis=-1):
     "NumPy can keep the axis with length 1, so that the shapes fit again: look at the `keepdims` argument.",
 )
 def no_keepdims(scores, axis=-1):
-    """A sum, a maximum or the like has lost its axis, so it does not line up with the scores."""
+    """A sum, a maximum or something similar has lost its axis, so it does not line up with the scores."""
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return exponentials / np.sum(exponentials, axis=axis)
 

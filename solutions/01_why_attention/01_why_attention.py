@@ -36,7 +36,7 @@
 # | 5 | `reweight` | ●○○○○ | ●●●●○ | 4 | 2 |
 # | 6 | `layer_cost` | ●●●○○ | ●●●●○ | 12 | 4 |
 #
-# The next cell gives you your own softmax from lab 00 if it passes its check, else ours. It says which.
+# The next cell gives you your own softmax from lab 00 if it passes its check, and ours otherwise. It says which.
 
 # %%
 import numpy as np
@@ -148,8 +148,8 @@ from course_utils import check
 check("why_attention.rnn_forward")
 
 # %% [markdown]
-# PyTorch's layer runs the same loop. It stores its matrices transposed, for column vectors, and it has two biases where one would do. With
-# its weights your function gives its states:
+# PyTorch's layer runs the same loop. It stores its matrices transposed, for column vectors, and it has two biases where one would do. Given the
+# layer's weights, your function returns the same states:
 
 # %% tags=["skip-grading"]
 import torch
@@ -189,7 +189,7 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 #
 # $$c_t = f_t \odot c_{t-1} + i_t \odot g_t \qquad h_t = o_t \odot \tanh(c_t)$$
 #
-# $g_t$ is the new information. It and each of the gates have matrices of their own, which you can count:
+# $g_t$ is the new information. The new information and each gate have their own matrices. You can count them:
 
 # %% tags=["skip-grading"]
 rows = []
@@ -315,7 +315,7 @@ measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"]
 # With larger weights the plain network's gradient explodes instead.
 #
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
-# line is lower because each of a hundred words has only a small share in the sum. But it does not fall.)
+# line is low: the weights add up to 1, so a hundred words have 1/100 each on average. But it does not fall.)
 #
 # **Discuss with a neighbour,** or write two sentences. *The keys, which I had left on the table of the café in which we had
 # met the day before, **were** gone.* What has to survive in the state so that a network writes *were* and not *was*? Over how many
@@ -379,9 +379,8 @@ for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=Tru
 # Each phrase has three words, and *et* joins the phrases. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of 96⁴,
 # about 85 million. That is too many to memorise.
 #
-# The translator has an encoder that reads in both directions (like Bahdanau's) and a decoder. Its code is collapsed. If you open it,
-# look at `context`: it says what the decoder sees of the French sentence while it writes. Here that is the one vector `summary`,
-# for every word it writes.
+# The translator has an encoder that reads in both directions (like Bahdanau's) and a decoder. Its code is collapsed. If you open it, look at
+# `context`, which is what the decoder sees of the French sentence. Here it is the same vector, `summary`, for every word.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from torch import nn
@@ -421,8 +420,8 @@ class Translator(nn.Module):
         return torch.tanh(self.first_state(summary))[None]
 
 # %% [markdown]
-# Training shows the model the correct English words up to some place and asks for the next one. Sentences have 1 to 5 phrases. In the test,
-# the model translates freshly drawn sentences (training has seen all of the shortest), feeding each word it writes back in. The next two cells are an
+# Training shows the model the correct English words up to some point and asks for the next one. Sentences have 1 to 5 phrases. In the test, the model
+# translates newly drawn sentences, and each word that it writes becomes its next input. (Training has seen all of the shortest sentences.) The next two cells are an
 # ordinary training loop and an ordinary decoding loop. You write both yourself in lab 05.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -516,8 +515,8 @@ show_table(
 
 # %% [markdown]
 # Twice the room changes little. Twice the practice moves the drop: sentences of 15 words, most of which failed, now come out right more often.
-# So for four phrases the vector was **not** full. What the translator was short of is practice in packing and unpacking. (For five phrases
-# this table does not decide it; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, 69 % at
+# So for four phrases the vector was **not** full. What the translator lacked was practice in packing and unpacking. (For five phrases this table
+# cannot tell; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, 69 % at
 # three phrases would mean 61 % at four (0.69 to the power of 4/3). It is 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
 # takes a minute to try.) Cho et al. (2014, *On the
 # properties of neural machine translation*) saw quality fall with length for real sentences, too.
@@ -883,7 +882,7 @@ measured("why_attention.sixth",
 # %% [markdown]
 # The data, the encoder, the decoder and the steps are the same. The plain average of all states is hardly better than the one vector, so it is the
 # *choice* that helps. With half as many steps as the model `patient`, the one that looks back is far better on long sentences: every French word is
-# still there when its turn comes. It is not perfect: of the longest sentences of the training, some still have a mistake somewhere.
+# still there when its turn comes. It is not perfect: among the longest sentences seen in training, some still contain a mistake.
 #
 # Is it luck? A result depends on chance: on the first weights, and on the sentences. Here are three runs each, measured when this lab was written. The first has
 # the seed of this notebook; on another processor it may differ a little from yours:
@@ -896,7 +895,7 @@ measured("why_attention.sixth",
 # | plain average of all states | 79 %, 66 %, 70 % | 12 %, 7 %, 8 % | 1 %, 1 %, 0 % |
 # | looking back | 100 %, 100 %, 100 % | 98 %, 100 %, 100 % | 86 %, 99 %, 94 % |
 #
-# Beyond the lengths of the training it stumbles, too. It never had to find a sixth phrase.
+# On sentences longer than any in training it stumbles, too: it never had to find a sixth phrase.
 #
 # ### Where does it look?
 #
@@ -911,7 +910,7 @@ white, blanche = meant.index("white"), line.index("blanche")
 measured("why_attention.partner", shown=kept[1000][white].argmax() == blanche)
 
 # %% [markdown]
-# Nobody told the model which words belong together; it was only told the next word. It found that *white* comes from *blanche*, one place further on, and
+# Nobody told the model which words belong together; it only ever saw which word comes next. It found that *white* comes from *blanche*, one place further on, and
 # *house* from *maison*, one place back. Figure 3 of Bahdanau et al. (2015) shows the same zigzag for real French, in *zone
 # économique européenne*, *European Economic Area*.
 #
@@ -947,8 +946,8 @@ print(f"adjectives and nouns that look most at their French partner: {found:.1%}
 print(f"... if each looked at the word in its own place:             {straight:.1%}")
 
 # %% [markdown]
-# Now look at the rows *the* and *and*. They look somewhere as well, but it probably means little: these words follow from the ones before, without
-# any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is another question, and much
+# Now look at the rows *the* and *and*. They look somewhere as well, but that probably means little: these words can be predicted without looking at
+# the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is another question, and much
 # debated ([Jain and Wallace 2019](https://arxiv.org/abs/1902.10186), [Wiegreffe and Pinter 2019](https://arxiv.org/abs/1908.04626)).
 #
 # **Type French, and see the alignment.** The translator knows twelve nouns, eight adjectives, *le*, *la* and *et*. Point at an English word
@@ -992,7 +991,7 @@ print(f"largest difference from the model's own weights: {difference:.1e}")
 # %% [markdown]
 # ## 6. Attention without weights
 #
-# The translator had matrices to learn. How much of attention is left without any? Let each word of a sentence use its own vector as query,
+# The translator had matrices to learn. How much of attention is left without learned matrices? Let each word of a sentence use its own vector as query,
 # as key and as value:
 #
 # $$y_i = \sum_j w_{ij}\,x_j \qquad w_{ij} = \mathrm{softmax}_j(x_i \cdot x_j)$$
@@ -1132,8 +1131,8 @@ show_table(
 #
 # ### Find the missing control
 #
-# So attention finds out which station is meant. Or does it? A table like this one shows *that* something happens. It shows *why* only beside another
-# one, in which the supposed cause is missing and all else is the same: a **control**. Choose one and see what it gives.
+# So attention finds out which station is meant. Or does it? A table like this one shows *that* something happens. To show *why*, it needs another
+# table beside it, in which the supposed cause is missing and everything else is the same: a **control**. Choose one and see what it gives.
 
 # %% tags=["skip-grading"]
 def found(name: str, mixed: list[np.ndarray], probes: np.ndarray = probes) -> list[str]:
@@ -1179,7 +1178,7 @@ find_the_control(
 # It is the *company* that gives a word its meaning here; any way of mixing it in will do. What `reweight` adds is a choice of company. It gives half
 # of its attention to the word itself. To choose better, it would have to learn what to look for: lab 02.
 #
-# Towards which of the encoder's 30,522 words does each *station* move, more than the other four do?
+# Which of the encoder's 30,522 words does each *station* move towards, more than the other four do?
 
 # %% tags=["skip-grading"]
 vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
@@ -1201,7 +1200,7 @@ show_table(["sentence", "where its station moves"], rows)
 # A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences, made famous by
 # [Uszkoreit (2017)](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/), one word
 # decides who *it* is, the animal or the street. The table gives the share of each noun with `reweight`, and then how near *it* is to both
-# nouns, layer by layer, in the encoder that the vectors come from. That one has learned its attention.
+# nouns, layer by layer, in the encoder that the vectors come from. That encoder's attention is learned.
 
 # %% tags=["skip-grading"]
 rows_of_it = []
@@ -1466,16 +1465,16 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 ])
 
 # %% [markdown]
-# Which words stand together is what counts: shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of
-# that is the logarithm: with whole rows, log(1 + count) alone finds about four fifths as many. 64 numbers do nearly as well as whole rows (a few of the 134 partners
+# What counts is which words stand together: if the text is shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of that is
+# due to the logarithm: with whole rows, log(1 + count) alone finds about four fifths as many. 64 numbers do nearly as well as whole rows (a few of the 134 partners
 # fewer); and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
-# Two methods made word vectors famous, and both start from the same meetings of words. **GloVe** ([Pennington et al.
+# Two methods made word vectors famous, and both start from the same co-occurrences. **GloVe** ([Pennington et al.
 # 2014](https://aclanthology.org/D14-1162/)) counts them in up to 42 billion words, and looks for vectors whose products give the logarithms of the
 # counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) never writes the table. Each word gets two vectors, one as a word and
-# one as a neighbour, both random at first. Then it reads, and learns to tell real neighbours from words that were drawn by chance: the product of the two vectors
+# one as a neighbour, both random at first. Then the method reads the text and learns to tell real neighbours from words drawn at random: the product of the two vectors
 # should be large for a real pair, and small for each of five drawn ones. This is a *skip-gram with negative sampling*. The authors trained
-# theirs on a billion words of news. Ours has 86,000 words, and learns in seconds:
+# theirs on a billion words of news. Our text has 86,000 words, and training takes seconds:
 
 # %% tags=["skip-grading"]
 def some_pairs(
@@ -1544,11 +1543,11 @@ show_table(["three trainings", "partner among the five nearest", "products and P
 ])
 
 # %% [markdown]
-# So vectors can be learned from real and made-up neighbours alone. Here they find a little less than the counts do, and three trainings differ by ten
-# points. That does not show that counting is better: with settings chosen as carefully for both, neither is ahead ([Levy, Goldberg & Dagan
+# So vectors can be learned from real and made-up neighbours alone. Here they find a little less than the counts do, and three training runs differ by
+# ten points. That does not show that counting is better: with settings chosen as carefully for both, neither is ahead ([Levy, Goldberg & Dagan
 # 2015](https://aclanthology.org/Q15-1016/)).
 #
-# The last column is about a theorem. With vectors that are long enough, the products end at the PMI minus log 5, where 5 counts the drawn words ([Levy & Goldberg
+# The last column is about a theorem. If the vectors are long enough, the products converge to the PMI minus log 5, where 5 is the number of drawn words ([Levy & Goldberg
 # 2014](https://papers.nips.cc/paper/2014/hash/feab05aa91085b7a8012516bc3533958-Abstract.html)). So word2vec factors the table that it never writes.
 # After this short training the products are only on the way there: their correlation with the PMI is about 0.5. Before training it is 0, and on the shuffled text below 0.
 #
@@ -1613,7 +1612,7 @@ mine = {  # kind: (operations, sequential steps, path length)
 }
 
 # %% [markdown]
-# The collapsed cell runs each layer with a counter in its innermost loop, and searches the path, as for the figure. Then it compares.
+# The collapsed cell runs each layer with a counter in its innermost loop, and searches for the path, as for the figure. Then it compares.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.sequences import way_through
@@ -1934,8 +1933,8 @@ time_line()
 
 # %% [markdown]
 # The line returns to where it began. *Reformer* looks only at keys that a hash puts near the query. *Linear attention* leaves out the softmax, and
-# then attention can be computed like a recurrent network, with a state of fixed size. *Mamba* reads with such a state again, trained in
-# parallel, with gates that depend on the word, as in the GRU. And the old question is back as well: how much fits into one state?
+# then attention can be computed like a recurrent network, with a state of fixed size. *Mamba* uses such a state again. It is trained in parallel,
+# with gates that depend on the word, as in the GRU. And the old question is back as well: how much fits into one state?
 #
 # ## Common mistakes, by their symptom
 #

@@ -447,7 +447,7 @@ layer_cost = Exercise(
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),
         Case(
-            "kinds that do not exist: 'pooling', 'Recurrent', an empty text",
+            "kinds that do not exist: 'pooling', 'Recurrent', an empty string",
             together(
                 _layer("recurrent", _even(20, 60)),
                 *(

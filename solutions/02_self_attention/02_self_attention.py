@@ -40,7 +40,7 @@
 # | 7 | `causal_self_attention` | ●●●○○ | ●●●●● | 8 | 2 |
 # | 8 | `cross_attention` | ●●○○○ | ●●●●● | 6 | 2 |
 #
-# The next cell gives you your own softmax from lab 00 if it passes its check, else ours. It says which.
+# The next cell gives you your own softmax from lab 00 if it passes its check, and ours otherwise. It says which.
 
 # %%
 import numpy as np
@@ -441,8 +441,8 @@ show_table(["weights", "first key", "second", "third, blocked", "sum"], [
 # Only the last one is what we want: a blocked *score* is set to a huge negative number before the softmax. Then its weight is exactly 0,
 # and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`, as long as a row has an allowed key.
 #
-# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row becomes NaN; with `-1e9` the keys that it must not
-# see share everything. In this course such a row gets **weights 0 and output 0**; PyTorch's function also gives output 0 (compared below).
+# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row becomes NaN; with `-1e9` the blocked keys share all of the
+# attention. In this course such a row gets **weights 0 and output 0**; PyTorch's function also gives output 0 (compared below).
 #
 # ### Exercise 3: `scaled_dot_product_attention`
 #
@@ -728,7 +728,7 @@ kept = dict(seen_so_far)  # step -> (PAIRS, PAIRS)
 show_table(["step", "loss", "right, of the batch"], rows)
 
 # %% [markdown]
-# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen. The last word, which asks, attends to the eight pairs.
+# Now the trained matrices go into **your** NumPy functions, with 2,000 new books. The last word, which asks, attends to the eight pairs.
 # Compare it with two simple baselines: always the same digit, and the digit that is most frequent in the book.
 
 # %% tags=["skip-grading"]
@@ -1262,7 +1262,7 @@ word_picker(
 #
 # - **station**: write a sentence about trains, then one about radio. Can you write one that stays in the middle?
 # - **date**, **see**: three meanings each.
-# - **it**: the two sentences differ in one word, *tired* or *wide*. Does *it* go to the animal in one and to the street in the other? Read the
+# - **it**: the two sentences differ in one word, *tired* or *wide*. Does *it* move towards the animal in one and towards the street in the other? Read the
 #   cosines: the numbers are more honest than the arrow.
 
 # %% tags=["skip-grading"]
@@ -1282,7 +1282,7 @@ word_moves(read)
 # from other fields. Nothing is trained in them: the queries and keys are chosen by hand, so you can see what attention itself
 # contributes. Beside each result stands the plain average, which looks at everything equally.
 #
-# Four helpers come first. One turns letters into vectors, one puts each letter's neighbours beside it, one shuffles, and the last is your attention with a sharper look.
+# Four helpers come first. One turns letters into vectors, one puts each letter's neighbours beside it, one shuffles, and the last is your attention with a sharper softmax.
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
@@ -1596,7 +1596,7 @@ show_table(["vowel found", "by sound", "by place", "by both", "plain average",
 
 # %% [markdown]
 # Sound alone confuses vowels that are alike, and cannot tell the first *a* of a word from the second. Place alone goes wrong where the rhythms
-# of the two differ. Put both into the vectors, and attention uses both. The first recognisers with attention needed the same: [Chorowski et al.
+# of the two differ. Put both into the vectors, and attention uses both. The first speech recognisers with attention needed the same: [Chorowski et al.
 # (2015)](https://arxiv.org/abs/1506.07503) let their model see where it had looked before. In Whisper ([Radford et al.
 # 2022](https://arxiv.org/abs/2212.04356)), the encoder of a Transformer reads such pieces of sound, with positions added (lab 04), and its decoder writes the text.
 #
@@ -1616,7 +1616,7 @@ show_table(["vowel found", "by sound", "by place", "by both", "plain average",
 # | the mask changes nothing | the result of `np.where` was not kept, or 1e-9 instead of -1e9 |
 # | everything is the wrong way round | True means blocked in the text you followed |
 # | `The truth value of an array ... is ambiguous` | `if mask:`, or `and` between arrays: ask `is not None`, combine with `&` |
-# | NaN | a row with every key blocked, and -inf |
+# | NaN | a row with every key blocked, masked with -inf |
 # | a language model that is too good to be true | it sees the future |
 
 # %% [markdown]

@@ -381,7 +381,7 @@ slip("combine_masks", "masks_added", "The masks are added as numbers.",
      ("first & second", "first.astype(int) + second.astype(int)"))
 
 slip("combine_masks", "python_and",
-     "An array stands where Python wants a single True or False, as with `and` or `if`.",
+     "An array is used where Python needs a single True or False, as with `and` or `if`.",
      "Python's `and`, `or`, `not` and `if` want one True or False, and an array has many. NumPy has an operator "
      "that combines two boolean arrays entry by entry; and `is None` tells you whether a mask is missing.",
      ("first & second", "first and second"))

@@ -461,7 +461,7 @@ slip("MultiHeadAttention", "OutputLayerNeverUsed", "The merged heads are returne
 slip("MultiHeadAttention", "GradientCutOff",
      "No gradient gets back through the attention: NumPy, `detach` or `no_grad` cuts it off.",
      "The numbers are right, but what lies before the attention cannot be trained. Compute with PyTorch's own "
-     "softmax and products, on tensors that keep their way back.",
+     "softmax and products, on tensors that keep their gradient history.",
      ("(weights @ v).transpose", "torch.from_numpy((weights @ v).detach().numpy()).transpose"),
      ("return output, weights", "return output, weights.detach()"))
 

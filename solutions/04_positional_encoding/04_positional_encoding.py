@@ -46,7 +46,7 @@
 #
 # **The core path** is sections 1, 2, 5, 6 and 8, about 55 minutes, plus 8 minutes for the review quiz. The rest is *optional*: a second sitting.
 #
-# The next cell gives you your own attention from lab 02 if it passes its check, else ours. It says which.
+# The next cell gives you your own attention from lab 02 if it passes its check, and ours otherwise. It says which.
 
 # %%
 import numpy as np
@@ -171,7 +171,7 @@ for pos in range(9):
 
 # %% [markdown]
 # Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth.
-# Each column changes at its own pace, and the paces grow **geometrically**: 1, 2, 4, 8. So a few columns can tell many positions apart: ten columns
+# Each column has its own period, and the periods grow **geometrically**: 1, 2, 4, 8. So a few columns can tell many positions apart: ten columns
 # are enough for 1024. The decimal system does the same with 1, 10, 100.
 #
 # Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, only one. We want neighbours to be alike. So replace
@@ -443,9 +443,9 @@ show_figure(
 # *Random frequencies* (next to last row) tell positions apart **better** than the geometric choice. They fail in the last column. The flat curve shows
 # why: one step and five hundred steps are about equally far. Slow waves alone have a perfect order, but hardly tell neighbours apart.
 #
-# The geometric choice has something of everything. It has equally many waves for ones, tens and hundreds of positions, and its curve climbs
-# with every factor of ten. Is it the only choice that does? No: see the last row. Random waves that give every scale the same chance come out
-# around it, some better and some worse. The geometric progression is a tidy way to have **all scales**.
+# The geometric choice has something of everything. It has as many waves for ones as for tens and for hundreds of positions, and its curve climbs with
+# every factor of ten. Is it the only choice that does? No: see the last row. Random waves that give every scale the same chance do about as
+# well, some better and some worse. The geometric progression is a tidy way to have **all scales**.
 #
 # ## 4. A step is a rotation (optional)
 #
@@ -601,8 +601,8 @@ show_figure(
 # %% [markdown]
 # ## 5. Words and positions, added
 #
-# A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of
-# size $1/\sqrt{d_{model}}$, so that a row has a length near 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
+# A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of size
+# $1/\sqrt{d_{model}}$, so the length of a row is close to 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
 # of the encoding? Think of its pairs of a sine and a cosine.
 
 # %% tags=["skip-grading"]
@@ -856,10 +856,10 @@ show_figure(
 # ### Break it: the wrong rows (optional)
 #
 # Does it matter *which* row a position gets, as long as all rows differ? Give the encoder its rows in a different order, the same for every
-# sentence. Which sentences does it then take for similar? (The words stay where they are; only the rows of the table change places.) There
+# sentence. Which sentences does it then consider similar? (The words stay where they are; only the rows of the table change places.) There
 # are two tests, written for this course:
 #
-# - **Partners:** 12 pairs that say the same in other words. Is each of the 24 sentences most similar to its own partner?
+# - **Partners:** 12 pairs that say the same thing in different words. Is each of the 24 sentences most similar to its own partner?
 # - **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
 #   mile every morning*.
 #
@@ -929,8 +929,7 @@ measured("positional_encoding.wrong_rows",
 # the encoder's heads have learned what "next to" looks like in *this* table, and now they look in the wrong places.
 #
 # And the partners? All or nearly all are still found, even with the same row for all. So a bag of words is nearly enough for this test. The last
-# column is another warning. Even with its own positions, the encoder takes *the dog bites the man* and *the man bites the dog* for nearly the
-# same. (With 40 words, one word is 2.5 %. Do not read much into a difference of three words.)
+# column is another warning. Even with its own positions, the encoder treats *the dog bites the man* and *the man bites the dog* as nearly the same. (With 40 words, one word is 2.5 %. Do not read much into a difference of three words.)
 
 # %% [markdown]
 # ## 7. Turning instead of adding: rotary embeddings (optional)
@@ -1226,7 +1225,7 @@ show_table(
 )
 
 # %% [markdown]
-# Without positions the network gets exactly one half right, as section 1 says it must, after as much training as the others had. With
+# Without positions the network gets exactly half of the answers right, as section 1 says it must, although it was trained as long as the others. With
 # sinusoids or a learned table, the same network learns the task almost perfectly.
 #
 # And the last row? This network has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter, the
@@ -1330,7 +1329,7 @@ measured("positional_encoding.longer",
          shown=all(lowest > shares.max() for shares in last.values()))
 
 # %% [markdown]
-# Sinusoidal, learned and rotary positions all get worse, though not at the same pace. Why? Take the first training of each and look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
+# Sinusoidal, learned and rotary positions all get worse, though not at the same pace. Why? Take the first training run of each and look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
 # In training there were positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how often does a network say
 # *yes*? About half of the time would be right.
 
@@ -1362,9 +1361,9 @@ show_table(["right answers", *groups, "48 letters: says yes"], rows)
 # - **Rotary:** only distances enter the scores. And yet even pairs at a distance known from training are often wrong. In long sentences this
 #   network gives the same answer nearly every time (last column). A possible reason, not tested here: attention and the average are shared
 #   among more letters than in training.
-# - The **causal mask** alone does best on this task, in all three trainings.
+# - The **causal mask** alone does best on this task, in all three training runs.
 #
-# The numbers depend on the task, and on the seed, by ten points or more on long sentences. But one thing holds for all three trainings:
+# The numbers depend on the task, and on the seed, by ten points or more on long sentences. But one thing is true of all three training runs:
 # positions that *can* be computed for any length do not make a network that works at any length. To make a language model read longer texts,
 # people rescale the rotary angles and train on some long texts ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), *position
 # interpolation*).

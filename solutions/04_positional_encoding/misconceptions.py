@@ -242,7 +242,7 @@ slip("embed_tokens", "positions_forgotten", "The positions have no effect.",
      "The words are scaled, but their order is lost: the result contains nothing about the positions.",
      (" + positional_encoding(seq_len, d_model)", ""))
 
-slip("embed_tokens", "encoded_by_batch", "The first axis, the batch, is taken for the positions.",
+slip("embed_tokens", "encoded_by_batch", "The first axis, the batch, is treated as the positions.",
      "For a single sentence it works, but a batch fails: there, `len(...)` and `shape[0]` count the "
      "*sentences*. Which axis counts the tokens of a sentence, whatever comes before it?",
      ("token_ids.shape[-1]", "len(token_ids)"))
@@ -434,7 +434,7 @@ slip("rotary_embedding", "rotary_from_one", "Positions are counted from 1 when n
      "position 0 nothing turns.",
      ("np.arange(x.shape[-2])", "np.arange(1, x.shape[-2] + 1)"))
 
-slip("rotary_embedding", "cut_to_whole_numbers", "The result has the type of x, so of whole numbers only whole numbers are left.",
+slip("rotary_embedding", "cut_to_whole_numbers", "The result has the type of x, so whole numbers stay whole numbers.",
      "`np.empty_like(x)` and a copy of x have its dtype. Sines and cosines are floats: make an array that can hold them.",
      ("np.empty(x.shape)", "np.empty_like(x)"))
 

@@ -29,7 +29,7 @@
 # - train with teacher forcing, label smoothing and warm-up, and say what each of them does;
 # - write translations with greedy search and with beam search, and measure how good they are;
 # - say what happens if a mask, the shift or the positions are missing, because you have seen it;
-# - use the tools of work: devices, `DataLoader`, AdamW, fused attention, bfloat16.
+# - use professional tools: devices, `DataLoader`, AdamW, fused attention, bfloat16.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -54,7 +54,7 @@
 # **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, plus 7 minutes for the review quiz. Take it in two sittings: *build*
 # (sections 1 to 6, about 60 minutes), then *train and use* (7, 8 and 10, about 44).
 #
-# The next cell gives you your own multi-head attention from lab 03 and your own positions from lab 04 if they pass their checks, else ours. It says which.
+# The next cell gives you your own multi-head attention from lab 03 and your own positions from lab 04 if they pass their checks, and ours otherwise. It says which.
 
 # %%
 import math
@@ -380,8 +380,8 @@ find_the_control(
 # ### Sum or norm?
 #
 # So when you read that *Transformers don't suffer from vanishing gradients*, remember: it is true that the path between two **words** no
-# longer grows with their distance. But the path through the **layers** is as long as ever. The figure says what keeps it passable: the sum
-# *or* LayerNorm is enough for the gradient, and only without both does it vanish; but without the sum the words do not stay apart. (These layers
+# longer grows with their distance. But the path through the **layers** is as long as ever. The figure shows what keeps it open: the sum *or*
+# LayerNorm is enough for the gradient, which vanishes only without both. But without the sum the words do not stay apart. (These layers
 # are random. Training can push words apart again, or together.)
 #
 # Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
@@ -1245,7 +1245,7 @@ check("transformer_pytorch.train_step")
 # takes the most probable word, appends it, and asks again, until the model says `<eos>`. A model that reads its own words in this way is
 # called **autoregressive**.
 #
-# Press *next* a few times. The numbers are those of the translator that comes with the course, which has the sizes of yours. How many times
+# Press *next* a few times. The numbers come from the translator that ships with the course, which has the same sizes as yours. How many times
 # is the decoder called for a sentence of five words, and why?
 
 # %% tags=["skip-grading", "picture"]
@@ -1256,8 +1256,8 @@ decoding_loop()
 # %% [markdown]
 # The decoder is called six times for five words: the last call says `<eos>`. Two more things are easy to miss. The decoder gives logits at
 # every position, but only those at the last word are used. And no word gets a share
-# of 1: the labels of exercise 10 asked for 0.9, and left the rest to all other words. A large language model goes around the same loop, with
-# a hundred thousand words and word pieces in the place of 316.
+# of 1: the labels of exercise 10 asked for 0.9, and left the rest to all other words. A large language model runs the same loop, with a hundred
+# thousand words and word pieces instead of 316.
 #
 # ### Exercise 13: `greedy_decode`
 #
@@ -1329,8 +1329,8 @@ check("transformer_pytorch.greedy_decode")
 # You have all the parts. The model is trained for a fixed number of steps; from time to time it translates 300 validation sentences, and
 # the cell shows the share that are right to the last letter (**exact match**).
 #
-# If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model. The
-# trainings of section 9 are skipped, and section 11 trains for a single step.
+# If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model. The training runs
+# of section 9 are skipped, and section 11 trains for a single step.
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import batches, encode_batch
@@ -1606,7 +1606,7 @@ measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong
 # %% [markdown]
 # Where greedy search is right, the beam hardly ever disagrees. Where it is wrong (a handful of sentences, so take this as a hint), the beam
 # seldom helps: it can find the right sentence only if the model gives it a better score than its mistake. Every sentence of this grammar
-# has exactly one right translation. Real text has many, and there beam search is in common use. And it has a price: four hypotheses are
+# has exactly one right translation. Real text has many, and there beam search is widely used. And it has a price: four hypotheses are
 # four times the work.
 
 # %% [markdown]
@@ -1643,15 +1643,14 @@ if history:
     show_table(["", "Transformer", "LSTM"], rows)
 
 # %% [markdown]
-# They are about equal. Is that a disappointment? Both models have what matters most here: attention from each English word to the French
-# ones. And on sentences of ten words an LSTM is at its best: no two words are far apart, and little is lost by reading them one after the
+# They are about equal. Is that a disappointment? Both models have attention from each English word to the French ones. On sentences of ten words an LSTM is at its best: no two words are far apart, and little is lost by reading them one after the
 # other. This data does not need what the Transformer is better at: long texts (lab 01 measured what distance does to a recurrent network),
 # many layers, and computers that can process thousands of things at once, all positions of all sentences, where an LSTM has to wait for the
 # previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
 #
 # By how much? That is a question for an experiment, not for a guess. Set `TRY_SEEDS = True`: each model is trained three times for 400
 # steps, from other random weights, which takes about two minutes. Only a difference between the means that is clearly larger than the spread
-# within a row says something about the models. Measured once, the cell gave the Transformer 91.2 % ± 1.6 % and the LSTM 75.9 % ± 4.1 %. So
+# within a row says something about the models. In one measurement, the Transformer got 91.2 % ± 1.6 % and the LSTM 75.9 % ± 4.1 %. So
 # after 400 steps each, the Transformer is clearly ahead. In equal *time* the LSTM takes more steps, and in the end both know the grammar.
 
 # %% tags=["skip-grading"]
@@ -1677,8 +1676,8 @@ if rows:
 # %% [markdown]
 # ### How many layers?
 #
-# The paper's model has six layers in each half, yours has two. Would one do? Here are some trainings, measured once, with three seeds each. All models but one have your width, 128, and all
-# learn from the same batches:
+# The paper's model has six layers in each half, yours has two. Would one do? Here are some training runs, measured once with three seeds each. All
+# models but one have the same width as yours, 128, and all learn from the same batches:
 #
 # | layers in each half | parameters | steps | processor time | new sentences | words that never met |
 # |---|---|---|---|---|---|
@@ -1689,7 +1688,7 @@ if rows:
 # | 1 | 602,940 | 800 | 38 to 43 s | 99 %, 98 %, 99 % | 96 %, 98 %, 97 % |
 # | 4 | 1,991,484 | 200 | 31 to 33 s | 50 %, 49 %, 52 % | 42 %, 42 %, 46 % |
 #
-# After 400 *steps*, two layers are a little ahead of one on average. That need not be their depth: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two. In about
+# After 400 *steps*, two layers are a little ahead of one on average. Depth need not be the reason: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two. In about
 # equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
 # layers and not with one, and real text has more to learn than this grammar. So the number of layers is chosen like the other sizes: by trying some on validation data.
 
@@ -1773,9 +1772,9 @@ show_figure(
 
 # %% [markdown]
 # Read a row from left to right: before it wrote *Africa*, where was it looking? At *Afrique*, and so on down the diagonal. The
-# diagonal has a step at *l'*: English has no article there, so no word needed it. A dictionary has emerged because it made the
-# loss smaller. Heads may do the same work or divide it, and one that has nothing to look for may rest on `<eos>`. Try
-# `alignment_heads(alignment, layer=0)`, too.
+# diagonal has a step at *l'*: English has no article there. Does the head perhaps just look at the word with the same number? Then it would rest on
+# *l'* before *Africa*, the third word. It has found *Afrique*, the fourth. Heads may do the same work or divide
+# it, and one that has nothing to look for may rest on `<eos>`. Try `alignment_heads(alignment, layer=0)`, too.
 #
 # A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's output, and
 # there every French position has already been mixed with the others: the column *Afrique* marks where the word stood, but the vector there says more than
@@ -1832,8 +1831,8 @@ except WeightsMismatch as error:
 # ## 11. Break it (optional)
 #
 # A translator that works does not show what its parts are for. So take yours, remove one piece at a time, and look at two things: the loss,
-# and the translations. First right after the piece is removed. Then after some more steps of training without it, because training makes up for
-# what it can.
+# and the translations. Look first right after the piece is removed, and again after some more steps of training without it, because training makes up
+# for what it can.
 #
 # | what is missing | how |
 # |---|---|
@@ -1948,16 +1947,16 @@ if RUN_TRAINING and rows:
 # %% [markdown]
 # - Losing **the shift** does most harm. In training the loss falls fast without it: copying the word in front of you is easy. But when the model
 #   translates, there is nothing to copy, and it repeats itself.
-# - Losing **the causal mask** shows something subtler. At once the loss is worse, because the future is new to the decoder; then it falls as the
+# - Losing **the causal mask** shows something subtler. At first the loss is worse, because the future is new to the decoder; then it falls as the
 #   decoder learns to use it. The translations stay right: when the model writes, there is no future to look at, and it had learned to
 #   translate before. A model that *never* had the mask does not learn to translate: it only has to read the next word off its input.
-# - Losing **the padding mask** costs a few sentences, but only in company: those that share a batch with longer ones. Such a mistake stays hidden
-#   as long as you test with one sentence at a time. With more training, the model learns to ignore the padding.
-# - **The right padding mask**: the loss hardly shows that it is wrong, but most translations are, and the extra steps do not fix them. In training
+# - Losing **the padding mask** costs a few sentences, but only those that share a batch with longer ones. Such a mistake stays hidden
+#   as long as you test with one sentence at a time.
+# - Losing **the right padding mask** hardly shows in the loss, but most translations are wrong, and the extra steps do not fix them. In training
 #   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at first:
 #   then the decoder may look at a single French word, and at one more with each word that it has written.
-# - Losing **the positions** costs less than you might think. The words of this grammar are nearly always in the same order, and a bag of words is often
-#   enough to guess it. In real text it would not be.
+# - Losing **the positions** costs less than you might think. Without them the French sentence is a bag of words to the model, and its row shows how
+#   often that is enough. The words of this grammar are nearly always in the same order; those of real text are not.
 #
 # To see the causal mask at its worst, begin with random weights. Set `FROM_SCRATCH = True`: two models are trained for 400 steps each, one with
 # the mask and one without. Compare their losses, then their translations. Measured once, the model with the mask ended at a loss of 1.01 and got
@@ -1991,8 +1990,8 @@ if rows:
 # given: `torch.ones(n, device=ids.device)`, `ids.new_full(...)`, `torch.zeros_like(ids)`. A bare `torch.ones(n)` ends up on the CPU, and
 # the error comes on the day when somebody runs your code on a GPU.
 #
-# You can find such tensors without a GPU: let PyTorch put everything that names no device on `meta`, a device without any memory. Whatever
-# ignores the device of its inputs then fails at once.
+# You can find such tensors without a GPU: let PyTorch put everything that names no device on `meta`, a device without any memory. Code that ignores
+# the device of its inputs then fails at once.
 
 # %% tags=["skip-grading"]
 gpu = torch.accelerator.is_available()
@@ -2172,8 +2171,8 @@ show_table(head, rows, "One layer, 2 sentences")
 # Inside `torch.autocast`, matrix products are computed in **bfloat16**: 16 bits, with the range of float32 but only 8 bits of precision.
 # The weights stay in float32. On a GPU so do the softmax, the norms and losses, because they are sensitive; on a CPU the softmax of your attention is
 # computed in bfloat16, too. The cell below takes no risk with the loss: it computes it after the `with` block, from logits turned back into float32.
-# What is kept in bfloat16 for the backward pass takes half the memory. Whether it is faster depends on the hardware: on GPUs of today by a factor
-# of two or more, on a CPU only if it has instructions for it.
+# What is kept in bfloat16 for the backward pass takes half the memory. Whether it is faster depends on the hardware: on today's GPUs it is, by a
+# factor of two or more; on a CPU only if the CPU has instructions for it.
 
 # %% tags=["skip-grading"]
 def forward_and_backward(half: bool) -> None:
@@ -2202,11 +2201,10 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # code for any length), and it needs a C++ compiler on the machine.
 #
 # Measured once on two CPU cores that did nothing else, with batches of 64 sentences: the first call of one encoder layer took 18 seconds, part of
-# them to start the compiler. The first call of the whole model took 8 s more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
+# which went into starting the compiler. The first call of the whole model took 8 s more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
 # alone, the model's 8 seconds are paid back after about 1,800 batches. Forward and backward together cost another 16 seconds at first, and then took
-# 37.8 ms instead of 35.4: for training, compiling never paid on that machine. On a GPU it often does. Set `TRY_COMPILE = True` to measure it on
-# yours, which takes about a minute. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
-# call is faster.)
+# 37.8 ms instead of 35.4: for training, compiling never paid off on that machine. On a GPU it often does. Set `TRY_COMPILE = True` to measure it on
+# yours, which takes about a minute. (PyTorch keeps the code in a folder. If it finds the code of an earlier run there, the first call is faster.)
 
 # %% tags=["skip-grading"]
 def costs(name: str, module: nn.Module, work) -> list[str]:
@@ -2263,8 +2261,8 @@ if rows:
 #
 # ## 13. From 2017 to today (optional)
 #
-# You have built the Transformer of 2017. The language models of today have kept its plan and changed its parts. Four changes are nearly
-# everywhere, and each is a few lines in *your* block:
+# You have built the Transformer of 2017. Today's language models have kept its plan and changed its parts. Four changes are found almost everywhere,
+# and each takes a few lines in *your* block:
 #
 # | change | what | why |
 # |---|---|---|

@@ -26,7 +26,7 @@
 # - move weights between PyTorch and Keras.
 #
 # **You need** [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb).
-# **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is all that is not *(optional)*, about 117 minutes,
+# **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything not marked *(optional)*, about 117 minutes,
 # plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 to 7, 8 to 10.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -136,7 +136,7 @@ except ValueError as error:
 #
 # ### `build`: a layer with variables of its own (optional)
 #
-# Your layers below are made of Keras's layers, so they create no variables themselves. A layer that has its own creates them in `build`.
+# Your layers below are made of Keras's layers, so they create no variables themselves. A layer with variables of its own creates them in `build`.
 # Keras calls this method once, before the first `call`, with the shape of the input. Here is RMSNorm ([Zhang and Sennrich
 # 2019](https://arxiv.org/abs/1910.07467)), which Llama uses instead of LayerNormalization. It only divides by the root of the mean square,
 # and learns a scale:
@@ -726,7 +726,7 @@ check("transformer_tensorflow.Decoder")
 #
 # The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
 # logarithm of its output in the loss. If a prediction is very confident and wrong, the softmax of the right word can be 0 in float32. Its
-# logarithm is minus infinity, and the gradient is NaN. (Keras's own losses put a small number in the place of 0. Then the loss is finite, but
+# logarithm is minus infinity, and the gradient is NaN. (Keras's own losses replace 0 with a small number. Then the loss is finite, but
 # the gradient is 0.) A loss that gets logits subtracts the maximum first, and stays finite. Greedy decoding does not need the softmax: the
 # largest logit has the largest probability.
 
@@ -1543,7 +1543,7 @@ measured("transformer_tensorflow.buckets", shown=0.35 < shares[0] < 0.45)
 #
 # ### `compile` and `fit`, with callbacks
 #
-# The model has the sizes of lab 05's, and learns in as many steps. `fit` calls your step; **callbacks** do everything else that belongs to a training run:
+# The model has the same sizes as lab 05's, and trains for the same number of steps. `fit` calls your step; **callbacks** do everything else that belongs to a training run:
 #
 # - `ExactMatch`, our own, translates the validation sentences with your `greedy_decode` at the end of each epoch. It puts the share of
 #   translations without any mistake into the epoch's `logs`. The callbacks after it find it there.
@@ -1644,8 +1644,8 @@ else:
 print("after training:", translate_all(translator, splits.test[:1])[0])
 
 # %% [markdown]
-# *Jane visits Africa in September*, from a sentence that it has never seen. (Write your own loop if `fit` cannot do what you want, for
-# example train two models on each other's answers. You can use the same `train_step` in it.)
+# *Jane visits Africa in September*, from a sentence that it has never seen. (Write your own loop if `fit` cannot do what you want: training two
+# models on each other's answers, for example. You can use the same `train_step` in it.)
 #
 # Now the two test sets, and the mistakes. Lab 05 says what **BLEU** counts.
 
@@ -1767,7 +1767,7 @@ yours = LibraryTranslator(Checkpoint(get_weights(model), CONFIG, french, english
 print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 
 # %% [markdown]
-# The difference is no larger than float32 rounding. So the architecture does not belong to either framework. It is in the paper, and now you know it.
+# The difference is no larger than float32 rounding. So the architecture belongs to neither framework. It is in the paper, and now you know it.
 #
 # ### Find the missing control
 #
@@ -1834,7 +1834,7 @@ find_the_control(
     [other_sentences, with_mistakes, random_words, twice])
 
 # %% [markdown]
-# Look at the last column, too. The likeliest word notices little: a model with a mistake may write the same words. Compare numbers, not texts. If such a
+# Look at the last column, too. The most likely word hardly changes: a model with a mistake may write the same words. Compare numbers, not texts. If such a
 # comparison ever fails for a model of yours, look at the largest difference. These are rules of thumb. A few millionths are
 # rounding. About 1e-2 points to a LayerNormalization's epsilon. Anything larger points to a bias, a mask, a missing factor, or a square matrix that
 # was not transposed.
@@ -1910,7 +1910,7 @@ quiz("transformer_tensorflow")
 #   callbacks no longer see?
 # - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder separately? Lab 08 continues from there and keeps keys and
 #   values.
-# - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only the parts that use `tf`.
+# - **A third language.** Keras 3 also runs on JAX and on PyTorch. What in this notebook would you have to change? Only the parts that use `tf`.
 # - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762): you can now read all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

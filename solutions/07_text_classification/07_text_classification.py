@@ -14,8 +14,8 @@
 # %% [markdown]
 # # Lab 07: text classification
 #
-# *Compute the shortest path between two nodes.* Which Python library? The words tell, in any order. Now: *the keys near the
-# cabinet that faced the doors beside the lamp still ...* Does it go on with *is* or *are*? You have to find the subject.
+# *Compute the shortest path between two nodes.* Which Python library? The words give it away, in any order. Now: *the keys near the cabinet that
+# faced the doors beside the lamp still ...* Does it continue with *is* or *are*? You have to find the subject.
 #
 # You build the Transformer's **encoder** in Keras for both tasks. Sometimes a model that trains in seconds is as good.
 #
@@ -26,7 +26,7 @@
 # - say how sure a score is;
 # - decide whether a task needs a sequence model.
 #
-# **You need** labs 03 and 04. **Time:** about 110 minutes; the computer needs {measured_seconds} seconds. **The core path** is all that is not
+# **You need** labs 03 and 04. **Time:** about 110 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything not marked
 # *(optional)*, about 72 minutes, plus 5 minutes for the review quiz. Sittings: sections 1 to 4, 5 to 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -330,7 +330,7 @@ check("text_classification.bag_of_ngrams")
 # gets no better, and prints the accuracy on validation, with the seconds that training took.
 #
 # If you do not want to wait, or if you share this computer with others, set `RUN_TRAINING = False`: then the larger networks get weights that come with the
-# course. Their seconds are those of the training that made these weights.
+# course. The seconds shown are then those of the training run that produced these weights.
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: all but the bags get weights that come with the course
@@ -442,7 +442,7 @@ measured("text_classification.split",
          shown=splits[1]["bag of words"][0] < 0.6 < splits[0]["bag of words"][0])
 
 # %% [markdown]
-# The same sentences, the same models, practically the same number of training samples, and 0.77 against 0.58 or, with pairs, 0.74 against 0.55. The difference is **leakage**: what the random split gains from modules that the model already knows.
+# The sentences, the models and practically the number of training samples are the same, yet it is 0.77 against 0.58 or, with pairs, 0.74 against 0.55. The difference is **leakage**: what the random split gains from modules that the model already knows.
 # Nothing is wrong with the code of a random split, and nothing in it warns you. You only notice if you know where the data come from.
 #
 # (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And the bag of pairs scores no higher than
@@ -450,8 +450,8 @@ measured("text_classification.split",
 #
 # ### Find the missing control
 #
-# The claim above: the random split scores higher because the model already knows the modules. Somebody objects: *perhaps a bag simply does worse wherever a split keeps lumps together, whatever is in the lumps. Modules
-# have nothing to do with it.* Which of these four controls answers the objection? Naive Bayes, which learns in a moment, stands in for the bag.
+# The claim above: the random split scores higher because the model already knows the modules. Somebody objects: *perhaps a bag simply does worse
+# whenever a split keeps groups together, whatever is in the groups. Modules have nothing to do with it.* Which of these four controls answers the objection? Naive Bayes, which learns in a moment, stands in for the bag.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.widgets.controls import find_the_control
@@ -763,7 +763,7 @@ class PositionalEmbedding(keras.layers.Layer):
 # </details>
 # <details><summary>Hint 2: what is get_config for?</summary>
 #
-# When a saved model is loaded, Keras calls the constructor with what `get_config` returned: one entry for each argument, under the argument's name. The base class adds the layer's name and type of numbers.
+# When a saved model is loaded, Keras calls the constructor with what `get_config` returned: one entry for each argument, under the argument's name. The base class adds the layer's name and number type (dtype).
 # </details>
 # <details><summary>Hint 3: all words move by one place</summary>
 #
@@ -1179,8 +1179,8 @@ show_table(["model", "loss on validation", "accuracy"], rows)
 # The last line needs no new training. It is your model of section 6 after all its epochs: nothing stopped it.
 #
 # **What may the test set decide?** Nothing. Validation has chosen each model's epoch, except in the last line, and it will choose between the models,
-# too. The test is opened once, at the end of this section, for the chosen model and two baselines. Its score can then be reported, because nothing was
-# picked by it.
+# too. The test is opened once, at the end of this section, for the chosen model and two baselines. Their scores can then be reported, because they
+# chose nothing.
 
 # %% tags=["skip-grading"]
 def lstm(task_name: str, dropout_rate: float = 0.5) -> tuple[keras.Model, dict]:
@@ -1261,8 +1261,8 @@ for name, asked in ready_made.items():
 
 # %% [markdown]
 # Both find the library far more often than chance would. Neither reaches the bag of words, which needs a few seconds and less than half a megabyte.
-# The bag and MiniLM's regression have learned from 5,924 labels, and SmolLM2 saw ten of them. With thirty it did no better on training sentences that
-# it had not been shown. Two stronger rivals were not tried here: training the encoder itself, as in lab 13, and a larger language model.
+# The bag and MiniLM's regression have learned from 5,924 labels, and SmolLM2 saw ten of them. With thirty it did no better, as measured on training
+# sentences that were not in its prompt. Two stronger rivals were not tried here: training the encoder itself, as in lab 13, and a larger language model.
 #
 # All results side by side:
 
@@ -1359,8 +1359,8 @@ show_table(["accuracy on validation", "seed 0", "seed 1", "seed 2", "mean",
 # - With whole modules drawn, the intervals of the first task are more than twice as wide. Sentences of one module succeed and fail together, so 847 of
 #   them tell you no more than far fewer independent ones would. Even so, the two splits are far apart.
 # - Two intervals that overlap do *not* mean that two models are equal. Those of the bag of words and of the networks overlap, but most of the intervals
-#   of the paired differences do not contain 0. When this lab was written, the LSTM, the encoder without positions and the one of the last epoch were
-#   *clearly* below the bag of words. Only the encoder with positions *could not be told apart* from it.
+#   of the paired differences do not contain 0. When this lab was written, the LSTM, the encoder without positions and the encoder after its last
+#   epoch were *clearly* below the bag of words. Only the encoder with positions *could not be told apart* from it.
 # - That verdict is about these trained networks and not yet about their kind. Look at the seeds: the same model moves by two to four points from one
 #   seed to the next, about as much as the models differ. With one seed the positions seem to help, with another they seem to do harm. On average the bag
 #   of words is ahead, by 3 to 5 points. Three seeds are few, though.
@@ -1370,7 +1370,7 @@ show_table(["accuracy on validation", "seed 0", "seed 1", "seed 2", "mean",
 #
 # ### The test, once
 #
-# Now choose. The rule is simple: for each task, the model with the highest score on validation, and of equal ones the one with fewer weights. Only this
+# Now choose. The rule is simple: for each task, take the model with the highest score on validation; if two are equal, take the one with fewer weights. Only this
 # model and two baselines see the test set. Nothing that you read here changes the choice.
 
 # %% tags=["skip-grading"]
@@ -1401,7 +1401,7 @@ for name, task in TASKS.items():
 # **The same encoder, without positions, is a bag of words.** Attention alone does not know which noun came first (lab 04). With positions it does.
 #
 # And the rule? It said *bag of pairs* here, too, and was wrong: no number of samples makes a bag see the order. The rule counts samples and words; it
-# does not know what the task is about. It was found on tasks such as the topic of a text or whether a review is friendly, where the words carry much
+# does not know what the task is about. It was found on tasks such as the topic of a text or whether a review is positive, where the words carry much
 # of the answer. So ask first: *could a person answer with the words shuffled?*
 #
 # ### What does it go by?
@@ -1468,7 +1468,7 @@ show_figure(
 # %% [markdown]
 # NetworkX, Transformers and SQLAlchemy are among the easiest to recognise. A likely reason: graphs, tokens and sessions have words of their own. A
 # sentence about arrays or functions could come from several libraries, and then even a person has to guess. Do not read much into the last column: it
-# comes from one training, and another seed may put other names there.
+# comes from one training run, and another seed may put other names there.
 #
 # ### Exercise 10: `calibration_error`
 #
@@ -1582,7 +1582,7 @@ measured("text_classification.sure", shown=float(rows[1][2]) >= 0.7)
 #
 # Both models are right about equally often. But the model of the best epoch is too sure by 4 points, and the later one by 27. The error of the later
 # one is far above the floor, that of the best epoch at its upper end. (Its epoch was chosen by the loss on these very texts. On others it may be a
-# little surer than it should be. And both are models of one training, with one seed.) If somebody acts on the probabilities, this is a large difference
+# little surer than it should be. And both models come from one training run, with one seed.) If somebody acts on the probabilities, this is a large difference
 # between the two, and accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely
 # is that?* The validation **loss** is about the second.
 #

@@ -15,7 +15,7 @@
 # # Lab 08: a language model, and a summariser
 #
 # *The train left the ...* What comes next? A program that gives every possible next word a probability is a **language model**: draw a word,
-# append it, ask again, and it writes. You train a small one, and run a real one with parts of your own.
+# append it, ask again, and it writes. You train a small one, and run a real one using parts that you wrote.
 #
 # **After this lab you can**
 #
@@ -25,7 +25,7 @@
 # - turn tasks into *continuing a text*.
 #
 # **You need** labs 02, 04 and 05. **Time:** about 125 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 82 minutes, plus 6 minutes for the review quiz. It has two sittings:
+# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 6 minutes for the review quiz. It has two sittings:
 # sections 1 to 5, then 7 to 9.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -145,8 +145,8 @@ for place in range(5):
     print(f"input {row[place]:8} (and all before it)   target {row[place + 1]}")
 
 # %% [markdown]
-# The model should not learn to write padding. So wherever the target is padding, it is replaced by −100. That is no token, and the loss can
-# leave it out.
+# The model should not learn to write padding. So wherever the target is padding, it is replaced by −100. −100 is not a token, so the loss can leave
+# it out.
 
 # %% nbgrader={"grade": false, "grade_id": "shift_targets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_targets(
@@ -240,7 +240,7 @@ def masked_loss(
 # </details>
 # <details><summary>Hint 3: NaN or infinity</summary>
 #
-# If the softmax rounds a probability to 0, its logarithm is −∞; `log_softmax` avoids that. And if nothing counts, you divide by a number of places that is 0.
+# If the softmax rounds a probability to 0, its logarithm is −∞; `log_softmax` avoids that. And if no place counts, you divide by 0.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -706,7 +706,7 @@ show_figure(
 )
 
 # %% [markdown]
-# The Transformer is ahead, and not by much. And counting takes seconds, while training takes a minute. A possible reason, not tested here:
+# The Transformer is ahead, but not by much. And counting takes seconds, while training takes a minute. A possible reason, not tested here:
 # names are short, so a context of a few letters is nearly all there is.
 #
 # ## 5. Drawing words
@@ -718,7 +718,7 @@ show_figure(
 # - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
 # - **Top-k** ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)): keep the k likeliest tokens only.
 # - **Nucleus**, or top-p ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)): keep the smallest set of likeliest tokens whose
-#   probabilities sum to *at least* p. If the model is sure, these are one or two tokens. If it is not, they are many.
+#   probabilities sum to *at least* p. If the model is sure, the set has one or two tokens. If it is not, the set has many.
 #
 # What is kept is divided by its sum, so that it sums to 1 again. Five tokens by hand, with p = 0.7:
 
@@ -781,7 +781,7 @@ def sampling_probabilities(
 # </details>
 # <details><summary>Hint 2: my nucleus is one token too small</summary>
 #
-# The token with which the sum reaches the limit still belongs to the nucleus: without it, the sum is too small. For each token, compute the
+# The token at which the sum reaches the limit still belongs to the nucleus: without it, the sum is too small. For each token, compute the
 # sum of the tokens *before* it.
 # </details>
 # <details><summary>Hint 3: the right numbers in the wrong places</summary>
@@ -1531,7 +1531,7 @@ if real:
 # At temperature 1.6, with nothing cut off, the text falls apart. There are 49,152 tokens. Each bad one is very unlikely, but there are so
 # many of them that sooner or later one is drawn.
 #
-# Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space).
+# Now it is your turn. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import writer_box
@@ -1735,8 +1735,8 @@ if real:
 # ## 10. Summaries of real text (optional)
 #
 # The texts are ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The
-# model gets the description only. Its rival is the beginning of the description, cut to exactly as many words as the model wrote. Here you
-# watch the model write. Whether it beats a beginning is measured in lab 12, section 8, on more texts and against more rivals.
+# model gets the description only. Its rival is the beginning of the description, cut to exactly as many words as the model wrote. Here you watch the
+# model write. Lab 12, section 8, measures on more texts and against more rivals whether it beats such a beginning.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1920,7 +1920,7 @@ quiz("language_model_and_summarizer")
 # ## Going further
 #
 # - **Your own voice.** Put some pages of your own text in place of the keeper's log. Train the last six layers, or only the last one. What does each cost, on your text and on other text?
-# - **Longer.** Set the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
+# - **Longer.** Set the rotary base to 500, or write past the 8,192 positions used in training. What breaks first?
 # - **The other order.** Put the summary before the article. What would a model learn from that?
 # - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the model ([Leviathan et al. 2023](https://arxiv.org/abs/2211.17192)). How often is it right?
 # - **4 bits.** Leave the weights in 4 bits and decode them layer by layer, when they are needed. How much memory do you save, and what does it cost?

@@ -98,7 +98,7 @@ slip("masked_loss", "bits", "The logarithm is to the base 2.",
      "Your loss is in bits. It should be in nats, which means the natural logarithm.",
      ("return -chosen.sum()", "return -chosen.sum() / math.log(2)"))
 
-slip("masked_loss", "nothing_ignored", "Every place counts, and a negative mark is taken for token 0.",
+slip("masked_loss", "nothing_ignored", "Every place counts, and a negative target is treated as token 0.",
      "Places with ignore_id have no target, but you count them with some token. Leave them out of both the "
      "sum and the number you divide by.",
      ("counts = targets != ignore_id", "counts = torch.ones_like(targets, dtype=torch.bool)\n    targets = targets.clamp(min=0)"))

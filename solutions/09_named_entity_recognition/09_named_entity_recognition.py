@@ -15,7 +15,7 @@
 # # Lab 09: named-entity recognition
 #
 # You have a thousand résumés. Who is a nurse? Who knows SQL? For that you need the *entities* in the texts: names,
-# titles, skills. Finding them is **named-entity recognition**. A list of names does not tell whether *Virginia* is a person or a place. The words
+# titles, skills. Finding them is **named-entity recognition**. A list of names does not tell you whether *Virginia* is a person or a place. The words
 # around it do, and attention reads them.
 #
 # You put one small layer on a pretrained encoder and train both in minutes.
@@ -27,8 +27,8 @@
 # - measure F1 of *entities*, and say why token accuracy misleads;
 # - split data so that the result means something.
 #
-# **You need** lab 03 and some PyTorch. **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is all that is
-# not *(optional)*, about 110 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 13.
+# **You need** lab 03 and some PyTorch. **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything
+# not marked *(optional)*, about 110 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 13.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -545,7 +545,7 @@ for name, part in {"all": ours, "the new layer": ours.classifier}.items():
 #
 # ## 6. The loss
 #
-# **A good place for a break.** Data, labels, batches and the model are there. Next the model learns, and you measure how well it finds
+# **A good place for a break.** The data, the labels, the batches and the model are ready. Next the model learns, and you measure how well it finds
 # entities. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Each labelled token is a small classification with cross-entropy: minus the logarithm of the probability that the model gives
@@ -758,7 +758,7 @@ def decode_entities(
 # </details>
 # <details><summary>Hint 2: three kinds of pieces</summary>
 #
-# There are pieces of no word; pieces that continue a word (they can only move an end); and first pieces of a word (only here does the tag
+# There are pieces that belong to no word; pieces that continue a word (they can only move an end); and first pieces of a word (only their tags
 # count).
 # </details>
 # <details><summary>Hint 3: labels with hyphens</summary>
@@ -1027,8 +1027,8 @@ def rules(text: str) -> list[Entity]:
 #   an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
 # - **Small batches.** Four steps with four résumés take about as long as one step with sixteen. There are few examples, so the lab prefers more
 #   steps.
-# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, is drawn again
-#   in each epoch.
+# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, are drawn anew in each
+#   epoch.
 #
 # Training makes two passes through the data. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for the
 # training alone.
@@ -1213,8 +1213,8 @@ else:
 # replacement from those of the set, and 95 % of the results lie in the interval. Whole layouts are drawn, not single résumés. Résumés of one layout
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
 #
-# The finder *at random* is the floor: it marks as many words as a résumé has entities, anywhere. The *smallest difference* says how far another
-# model's F1 would have to be from this one's before so many layouts show it, if the two make different mistakes.
+# The finder *at random* is the floor: in each résumé it marks as many randomly chosen words as there are entities. The *smallest difference* is how far another model's
+# F1 must be from this one's before this many layouts can show it, if the two make their mistakes independently.
 #
 # `training` (160 of its résumés) and `validation` are in the table, too. A random split would have tested on résumés like those of
 # `validation`, with the layouts and the words of training.
@@ -1314,7 +1314,7 @@ measured("named_entity_recognition.hardest",
 #   Where the words are new, next to nothing is left.
 # - **The model** is nearly perfect on what it was trained on, and on new people in the same layouts and with the same words. It does worse where
 #   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than luck
-#   with twelve layouts. It is not luck with one training either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
+#   with twelve layouts. It is not luck with one training run either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
 #   and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
 # - And look at the e-mail addresses in the figure: there the rule is almost perfect. In a project you could use the rule for such labels, and the
 #   model for the rest. Decide that on `validation`, label by label, and not on this set.
@@ -1405,9 +1405,9 @@ find_the_control(
     [thirty_at_a_time, known_words, same_mix_of_labels, by_rules])
 
 # %% [markdown]
-# Compare the F1 of the thirty texts with the table of the unseen templates. The thirty say more about how a model trained on made-up data
-# does where people write as they like. It is also the score of one training with one seed: on the unseen templates three seeds differed by 0.01 at
-# most, and on these thirty nobody has tried. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real
+# Compare the F1 of the thirty texts with the table of the unseen templates. The thirty say more about how a model trained on made-up data does on
+# text that people write freely. But this is the score of a single training run. On the unseen templates three seeds differed by 0.01 at most; on
+# these thirty we have not tried other seeds. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real
 # résumés may be harder still. The usual remedy, which is not tried here, is to annotate texts like these and to train on them as well. **What carries
 # over from this lab is the method, not the number.**
 
@@ -1422,7 +1422,7 @@ find_the_control(
 # it gives every name the label that is most frequent in the **development** half. In that half you may look as often as you like. The **test** half
 # is for one look, below.
 #
-# A second rival needs no training at all: a language model that is asked. SmolLM2, which lab 08 takes apart, was shown eight sentences of the
+# A second rival needs no training at all: a language model that is simply prompted. SmolLM2, which lab 08 takes apart, was shown eight sentences of the
 # development half with their entities, and then each sentence of the test half. It answers with a line such as `person: Amina Warsame; date: 2027`. The number of
 # examples was chosen on the development half, too (four gave an F1 of 0.163, eight 0.276, sixteen 0.269). Its answers were kept, so you need not wait for them.
 
@@ -1491,7 +1491,7 @@ print("SmolLM2:", asked[here[0].text], "| not in the sentence:",
 # %% [markdown]
 # What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), compared with 0.769 on
 # the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is clearly ahead of the rule: by 0.175 (0.057 to 0.284)
-# on the same drawn pieces. (The model is one training, with one seed.) So something carries over, and much does not. The development half shows what:
+# on the same drawn pieces. (The model comes from one training run, with one seed.) So something carries over, and much does not. The development half shows what:
 #
 # - **Persons** do: F1 0.857. Places follow far behind, 0.579, then organisations, 0.488, and dates, 0.410.
 # - It finds a third of the dates. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
@@ -1568,7 +1568,7 @@ show_table(["layout", "precision", "recall", "F1 (micro)"], [
 #
 # The encoder has 512 positions. All of these résumés are far shorter: the cell prints how long the longest is. Real ones may be longer, and a
 # tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put test résumés together,
-# eight to a text, and compare with what a cut at 512 leaves:
+# eight to a text, and compare with what is left if you cut at 512:
 
 # %% tags=["skip-grading"]
 longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
@@ -1616,7 +1616,7 @@ show_table(["", "precision", "recall", "F1 (micro)"], [
 ])
 
 # %% [markdown]
-# They do. That fits the reason, and does not prove it: a short window also contains fewer résumés at once. Still, how much an encoder *can* read is
+# They do. That fits the explanation but does not prove it: a short window also contains fewer résumés at once. Still, how much an encoder *can* read is
 # one thing, and how much it has been trained to read is another. When your texts are long, train on windows as well.
 
 # %% [markdown]
@@ -1705,7 +1705,7 @@ print("not usable:", *bad_rows)
 # %% [markdown]
 # ## 14. The same with the library (optional)
 #
-# You have written every step yourself. At work you will often call a library in which these steps are ready. Here is the same path with
+# You have written every step yourself. At work you will often call a library that already has these steps. Here is the same path with
 # Hugging Face's tools, so that you recognise each part:
 #
 # | yours | theirs |

@@ -243,7 +243,7 @@ slip("encode_batch", "padded_to_a_fixed_length",
 # ---------------------------------------------------------------------------------- TokenClassifier
 
 slip("TokenClassifier", "MaskNotPassed", "The attention mask has no effect: the encoder looks at padding.",
-     "Every word looks at padding, so the same text gets other results in another batch. Does the mask "
+     "Every word looks at padding, so the same text gets different results in another batch. Does the mask "
      "reach the encoder?",
      (", attention_mask=attention_mask", ""))
 

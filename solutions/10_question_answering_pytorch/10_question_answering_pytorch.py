@@ -1011,8 +1011,8 @@ else:
 #
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
 # three baselines that learn nothing. One draws any place of the story: that is the floor. One answers with the place that was named last. The third
-# is a rule, written by somebody who knows how these stories are made. The last column says how far another reader's score would have to be from
-# yours before so few questions show it.
+# is a rule, written by somebody who knows how these stories are made. The last column says how far another reader's score must be from yours before
+# this few questions can show a difference.
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import (
@@ -1071,7 +1071,7 @@ show_figure(
 # %% [markdown]
 # Read the baselines first. A rule of six lines solves task 1 completely, so never read a score on such stories without this baseline. The network
 # shows that such a rule can be learned from examples alone, and that what it learned works for names it has never seen. On tasks 2 and 3 the rule
-# fails, and so does the reader: it is right about as often as any place of the story would be. *Where is the football?* needs two sentences, and *Where was it before the kitchen?* needs three. The reader was
+# fails, and so does the reader: it is right about as often as a randomly chosen place from the story. *Where is the football?* needs two sentences, and *Where was it before the kitchen?* needs three. The reader was
 # trained on questions that need one.
 #
 # Where does it look? Each story has two strips, one for the first token of the answer and one for the last. The darker a token, the higher its
@@ -1140,8 +1140,7 @@ show_table(["part", "texts", "longer than a window", "questions", "without an an
 
 # %% [markdown]
 # The baseline for prose picks the sentence that shares the most words with the question. Its answer is the longest run of words with a capital, or of
-# numbers, in that sentence. The floor is what a reader scores that does not know what is asked: each question gets the answer that was
-# meant for the next one.
+# numbers, in that sentence. The floor is the score of a reader that does not know the question: each question gets the answer meant for the next one.
 
 # %% tags=["skip-grading"]
 predict("question_answering_pytorch.on_prose")
@@ -1344,15 +1343,15 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # %% [markdown]
 # ### The result
 #
-# Now open the test part, once, and compare with two baselines that learn nothing, and with a rival that is only asked: **SmolLM2**, the language model
-# of lab 08. It read four texts of the training part, each with two questions that it answers and one that it does not (*nothing*), then a new text with
-# its question, and wrote the answer. It also counts as silent where it finds *nothing* likelier than a limit. Limit and number of texts were chosen on
+# Now open the test part, once, and compare with two baselines that learn nothing, and with a rival that is only prompted: **SmolLM2**, the language
+# model of lab 08. It read four texts of the training part, each with two questions that it answers and one that it does not (*nothing*), then a new text with
+# its question, and wrote the answer. It also counts as silent if it gives the answer *nothing* a probability of at least a certain limit. Limit and number of texts were chosen on
 # the development part: F1 was 0.235 with one text, 0.322 with two and 0.378 with four. (Four texts are 2,306 tokens; more were not tried.) Its answers
 # were kept, because the 276 questions took 18 minutes of one core.
 #
 # The last column shows how much depends on which texts were drawn. It is the bootstrap interval of lab 07: F1 of 2,000 sets of texts, drawn with
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together. The last row says how far apart two
-# readers with mistakes of their own have to be before these texts show it.
+# readers must be, if they make their mistakes independently, before these texts can show it.
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_asked
@@ -1465,27 +1464,27 @@ show_scores("F1 on half of development, from 0 to 1",
 # The file shrinks from 91 to 59 MB. Of these 59, 47 are the table of 30,522 word pieces, which stays in 32 bits; the matrices shrink to a quarter. The
 # seconds depend on your processor. The score was lower by 0.06 when this lab was written, and the interval of the difference just reaches 0. *Cannot be
 # told apart* does not mean *equally good*: with so few questions, a loss of several points stays hidden. So measure before you give a small model to
-# anybody. Your threshold was chosen for 32 bits; whether another one brings the score back is for you to try.
+# anybody. Your threshold was chosen for 32 bits; you can try whether another one brings the score back.
 #
 # ### Where extractive question answering stands today
 #
 # - **On its own test it is solved.** On SQuAD 1.1, people reach an F1 of 91.2; BERT passed that in 2018 with 93.2 (an ensemble; Devlin et al.
 #   2019, table 2). On SQuAD 2.0, with questions that have no answer, people reach 89.0 on the development set (the same paper, table 3), and DeBERTa reached
 #   90.7 there ([He et al. 2021](https://arxiv.org/abs/2006.03654)).
-# - **Reading is not solved by that.** One added sentence that only looks like an answer took sixteen readers from 75 % to 36 % F1 on average (Jia and Liang 2017).
-#   Part of such tests can be answered without the question, or without the text ([Kaushik and Lipton 2018](https://arxiv.org/abs/1808.04926)).
+# - **That does not mean that reading is solved.** One added sentence that only looks like an answer took sixteen readers from 75 % to 36 % F1 on average (Jia and Liang 2017).
+#   Some questions in such tests can be answered without the question itself, or without the text ([Kaushik and Lipton 2018](https://arxiv.org/abs/1808.04926)).
 # - **Language models answer in their own words**, and need no training on questions. That is more flexible, and not automatically better: GPT-3 with
 #   a few examples in its prompt had an F1 of 69.8 on SQuAD 2.0 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)), far below the 90.7 of the
 #   fine-tuned DeBERTa above.
 # - **Somebody must find the text first.** In open-domain question answering a retriever finds passages, and a reader points ([Chen et al. 2017](https://arxiv.org/abs/1704.00051))
 #   or writes ([Lewis et al. 2020](https://arxiv.org/abs/2005.11401)).
-# - **What remains is the place.** A span can be looked up. Of the sentences that generative search engines wrote in 2023, only about half were fully
+# - **What extractive readers still offer is the place.** A span can be looked up. Of the sentences that generative search engines wrote in 2023, only about half were fully
 #   supported by the sources they cited ([Liu et al. 2023](https://arxiv.org/abs/2304.09848)). A reader such as yours is one way to get answers that
 #   can be traced, on a small computer.
 #
 # ## 8. The same with the library (optional)
 #
-# You have written every step yourself. At work you will often call a library in which these steps are ready. Here is the same path with Hugging
+# You have written every step yourself. At work you will often call a library that already has these steps. Here is the same path with Hugging
 # Face's tools, so that you recognise each part:
 #
 # | yours | theirs |
@@ -1597,7 +1596,7 @@ differences = [(left - right)[batch["allowed"]].abs().max().item()
 print(f"largest difference of the logits in the context: {max(differences):.1e}")
 
 # %% [markdown]
-# This is about the context only. The library's head blocks nothing, so its logits for the question and the padding can be anything. `best_span` takes
+# This comparison covers only the context. The library's head blocks nothing, so its logits for the question and the padding can be anything. `best_span` takes
 # care of that.
 #
 # `Trainer` replaces the loop. The metric is yours: `compute_metrics` gets the logits of all windows, in the order of the table, padded with −100.

@@ -14,18 +14,18 @@
 # %% [markdown]
 # # Lab 11: question answering, in TensorFlow
 #
-# *Where is Mary?* Lab 10 taught a network to point at the answer. Here you build the same reader in **Keras 3 on TensorFlow**. With equal weights
+# *Where is Mary?* Lab 10 taught a network to point at the answer. Here you build the same reader in **Keras 3 on TensorFlow**. With the same weights
 # both give the same numbers.
 #
-# What is different is how TensorFlow works: on **whole batches at once**, in **graphs** that are made once and run many times. What needs
-# no tensors is given.
+# What is different is how TensorFlow works: on **whole batches at once**, in **graphs** that are made once and run many times. The parts that need no
+# tensors are given.
 #
 # **After this lab you can**
 #
 # - find the tokens and the best spans of a whole batch;
 # - feed windows of different lengths through `tf.data`;
 # - load PyTorch's weights into a Keras layer;
-# - compile a training step once for every width;
+# - compile one training step that works for every width;
 # - save a reader that answers without your code.
 #
 # **You need** lab 10, and some Keras. **Time:** about 96 minutes; the computer needs {measured_seconds} seconds. **The core path** is
@@ -438,7 +438,7 @@ measured("question_answering_tensorflow.twins", shown=apart < 1e-5)
 del encoder
 
 # %% [markdown]
-# A model is not its framework: with equal weights and equal inputs, only rounding makes a difference. Sums are computed in a different order. Over hundreds
+# A model is not its framework: with the same weights and the same inputs, only rounding makes a difference. Sums are computed in a different order. Over hundreds
 # of training steps such small differences can grow, so two trained readers need not be equal.
 #
 # ### Exercise 5: `span_loss`
@@ -880,8 +880,8 @@ else:
 # %% [markdown]
 # If you trained it, you see the plateau and drop that lab 10 describes; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
 # stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the baseline takes
-# the capitalised words in the nearest sentence. The last row of each set is the floor: any place of the story; for prose the reader's answers, moved on by
-# one question. The *smallest difference* says how far another reader would have to be from yours before so few questions show it.
+# the capitalised words in the nearest sentence. The last row of each set is the floor: for stories a random place; for prose the reader's answer to
+# another question. The *smallest difference* says how far another reader must be from yours before this few questions can show it.
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.two_facts")
@@ -950,8 +950,8 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: on task 1, the results differ by a point or two, less than the intervals are wide. Each is one training with one seed,
-# so this does not say which framework is better. As in lab 10, a rule of six lines solves
+# Compare with what lab 10 printed: on task 1, the results differ by a point or two, which is less than the width of the intervals. Each comes from
+# one training run, so this does not say which framework is better. As in lab 10, a rule of six lines solves
 # task 1 as well. And look at the other sets: training on task 1 helps little there. (Does it help to start the harder task from the weights of the
 # easier one? Try it here: `train` accepts any examples.)
 #
@@ -1185,7 +1185,7 @@ print(f"fit reports {result.history['loss'][0]:.4f}: "
       f"the mean of its {FIT_STEPS} losses")
 
 # %% [markdown]
-# The losses agree to within rounding. So the choice is about what you want to write, and to see. `fit` needs less code, and works with callbacks that
+# The losses agree to within rounding. So choose by how much code you want to write, and how much you want to see. `fit` needs less code, and works with callbacks that
 # others have published. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier there.
 # The first step of `fit` makes the graph. Compare the seconds in the last two columns: how many steps does it take until that has paid off? And what
 # `fit` reports is the mean over the whole epoch, so early in training it lags behind.
@@ -1277,7 +1277,7 @@ show_table(["one window through", "time", "largest difference from Keras"], rows
 # encoder as before, and the head, which is called `qa_outputs` there, through your `weights_from_torch`.
 #
 # If this computer has a network, set `ONLINE = True`. The last of these cells then fetches a MiniLM with 12 layers, fine-tuned on SQuAD 2.0 (133 MB), and that set's
-# validation questions (Rajpurkar et al. 2018). Half of them have no answer, so your threshold is at work, too. On the whole set the model's card reports an exact
+# validation questions (Rajpurkar et al. 2018). Half of them have no answer, so your threshold matters, too. On the whole set the model's card reports an exact
 # match of 76.1 and an F1 of 79.5. The Keras encoder has the layers of BERT, as this model has. Lab 10's DistilBERT has other layers, so its weights
 # do not fit.
 

@@ -26,7 +26,7 @@
 # - find out whether a model does what its prefix says.
 #
 # **You need** lab 05. **Time:** about 120 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is all that is not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz.
+# cores. **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -137,7 +137,7 @@ def pair_counts(words: dict[tuple[bytes, ...], int]) -> dict[tuple[bytes, bytes]
 # </details>
 # <details><summary>Hint 2: my numbers are too small</summary>
 #
-# Is each word counted once, or as often as it occurs? And if a pair stands twice in a word?
+# Is each word counted once, or as often as it occurs? What if a pair occurs twice in a word?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_pair_counts", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -188,7 +188,7 @@ def merge(word: tuple[bytes, ...], pair: tuple[bytes, bytes]) -> tuple[bytes, ..
 #
 # After a merge you move on by two places, and otherwise by one. A `while` loop with its own counter can do both.
 # </details>
-# <details><summary>Hint 2: a token is missing, or stands there twice</summary>
+# <details><summary>Hint 2: a token is missing, or appears twice</summary>
 #
 # Take `x a b y` and the pair `a b`, and write down the place and the result after each round. How far does the place move in each case? And is the last token looked at?
 # </details>
@@ -236,7 +236,7 @@ same = sum(mine == other for mine, other in zip(merges, theirs, strict=True))
 print(f"{same} of {len(theirs)} merges are the same, one by one")
 
 # %% [markdown]
-# Here is how a word comes together. Each row is one merge of the list that finds something in it:
+# Here is how a word comes together. Each row is one merge from the list that applies to it:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.text_to_text import show_merges
@@ -255,8 +255,8 @@ show_merges(steps)
 #
 # ### Exercise 3: `encode`
 #
-# To cut a *new* text, do what learning did, in the same order: split it into words, begin with single bytes, and apply one merge after the other. No counting any
-# more: the list of merges is all that has been learned. Then look up the number of each token. The **vocabulary** has the 256 single bytes and then one token for
+# To cut a *new* text, do what learning did, in the same order: split it into words, begin with single bytes, and apply one merge after the other. You
+# no longer count anything: the list of merges is all that has been learned. Then look up the number of each token. The **vocabulary** has the 256 single bytes and then one token for
 # each merge; `vocabulary_of(merges)` lists it, and a token's **id** is its place there.
 
 # %% nbgrader={"grade": false, "grade_id": "encode", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -327,7 +327,7 @@ def decode(ids: list[int], merges: list[tuple[bytes, bytes]]) -> str:
 # %% [markdown]
 # <details><summary>Hint 1: accents come back as `��`</summary>
 #
-# A single byte of *é* is no text. First put the bytes of all tokens together, and then decode once.
+# A single byte of *é* is not text. First put the bytes of all tokens together, and then decode once.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_decode", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -348,8 +348,8 @@ for text in ("Jane visite l'Afrique en septembre", "Zürich, 東京, 😀", "x[i
 # %% [markdown]
 # ## 4. What a vocabulary does
 #
-# More merges make shorter texts: fewer steps to write, fewer places to attend to. They also need a larger table of embeddings, and a rare token gets little training. How much does
-# size buy? Measure it on two kinds of text that were not used for learning: more of the same sentences (a few are the same by chance), and the English of NumPy's documentation.
+# More merges make shorter texts: fewer steps to write, fewer places to attend to. They also need a larger table of embeddings, and a rare token gets little training. How
+# much is a larger vocabulary worth? Measure it on two kinds of text that were not used for learning: more of the same sentences (a few are the same by chance), and the English of NumPy's documentation.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.vocabulary")
@@ -459,18 +459,18 @@ for name, data in tasks.items():
     print(f"{name:14} {len(data.train):6,} for training, {len(data.test)} for the test")
 
 # %% [markdown]
-# Six of the tasks come from earlier labs. *entities* is lab 09's: the entities of a line of a résumé in their order, each behind its label. *similarity* is new: how similar are two
-# sentences, from 0 to 5? T5 learned that from people's ratings. Nobody rated these pairs. First come the words that both sentences have, then how many these are of how many different words. The answer is five times this share, to the nearest 0.2: even a number is text here.
+# Six of the tasks come from earlier labs. *entities* is the task of lab 09: list the entities in a line of a résumé in order, each after its label. *similarity* is new: how similar are two
+# sentences, from 0 to 5? T5 learned that from people's ratings. Nobody rated these pairs. The target first lists the words that both sentences share, then says how many they are, out of how many different words in all. The answer is five times this share, to the nearest 0.2: even a number is text here.
 #
-# No test text was in training. Nor were the names: those of persons and places in the headlines, and those of *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
+# No test text was in training. Nor were the names of people and places in the headlines, or the names in *language*. Look at *acceptable*: the answer gives its **reason first**, the subject and the
 # verb, and then yes or no. Does that help? A model was trained on this task alone, for 700 steps with each of three seeds. Of 300 test sentences,
-# 150 are right with each seed if the answer is just *yes* or *no*, which is chance, and all 300 if the reason comes first. Would any noun in front do? Put the *last* noun of the sentence there, which is no reason: then 141, 300 and 145 are right. It helped at one seed of three.
+# 150 are right with each seed if the answer is just *yes* or *no*, which is chance, and all 300 if the reason comes first. Would any noun in front do? Put the *last* noun of the sentence there, which is not a reason: then 141, 300 and 145 are right. It helped with one seed out of three.
 #
 # Numbers need it even more. After 2,340 steps with *similarity* alone, 79, 73 and 88 of 300 answers are right (three seeds) if the model writes the number only, and 254, 252 and 256 if it first writes the words that both sentences have, and counts them. (No other words in front were tried here.)
 #
 # ### Exercise 5: `teacher_forcing_batch`
 #
-# The encoder reads the source. The decoder reads the target that it *should* have written so far, and says the next token: lab 05's shift, now with padding and a mask, for targets of any task.
+# The encoder reads the source. The decoder reads the target that it *should* have written so far, and predicts the next token: this is lab 05's shift, now with padding and a mask, for targets of any task.
 #
 # | | | | | |
 # |---|---|---|---|---|
@@ -527,7 +527,7 @@ check("text_to_text.teacher_forcing_batch")
 # %% [markdown]
 # ### Exercise 6: `mixture`
 #
-# How often should each task come? If the shares follow the numbers of examples, a task with a million examples drowns all others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried a middle way
+# How often should each task come? If the shares follow the numbers of examples, a task with a million examples drowns out all the others. With equal shares, a small task is repeated until the model knows it by heart. T5 tried a middle way
 # (section 3.5.2): sizes count up to a **limit**, and are raised to the power 1/T. With a **temperature** T of 1 shares are proportional; the higher it is, the more equal they are. With sizes 900 and 100:
 #
 # | T | weights | shares |
@@ -570,7 +570,7 @@ from course_utils import check
 check("text_to_text.mixture")
 
 # %% [markdown]
-# What is the temperature worth? The seven tasks are of nearly equal size, so their shares hardly depend on it. For a comparison, four of them were cut down, each to a quarter of the one before. A model half as wide as section 6's learned each mixture for 1,000 steps, before you came. That is short, and there is one seed:
+# What is the temperature worth? The seven tasks are of nearly equal size, so their shares hardly depend on it. For a comparison, four of them were cut down, each to a quarter of the one before. A model half as wide as the one in section 6 was trained in advance on each mixture, for 1,000 steps. That is short, and there is only one seed:
 
 # %% tags=["skip-grading"]
 from course_utils.data.mixtures import SIZES, load_mixtures
@@ -584,11 +584,11 @@ show_table(["share: right of 300",
             *(f"{task}, {size:,}" for task, size in SIZES.items())], rows)
 
 # %% [markdown]
-# The higher the temperature, the less is left of translation, the large task: 108, 12 and 0 of 300. The small tasks cannot use in these 1,000 steps what it gives up. *Acceptable* learns to write yes or no, and is right as often as chance, 150 times. Languages change little, and nobody learns headlines. More steps were not tried. In T5's comparison, too, equal shares came out worst (Raffel et al. 2020, section 3.5.2).
+# The higher the temperature, the worse the large task, translation, becomes: 108, 12 and 0 of 300 are right. In these 1,000 steps, the small tasks gain nothing from the examples that it gives up. *Acceptable* learns to write yes or no, and is right as often as chance, 150 times. Languages change little, and nobody learns headlines. More steps were not tried. In T5's comparison, too, equal shares came out worst (Raffel et al. 2020, section 3.5.2).
 #
 # ## 6. One model, seven tasks
 #
-# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. The code is the course's, since the weights that come with it belong to this form. Train it for a moment, with
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. The code is the course's, because the weights that come with the course fit only this form. Train it for a moment, with
 # *your* mixture and *your* batches:
 
 # %% tags=["skip-grading"]
@@ -642,7 +642,7 @@ for text in (
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
-# How good is it? Where a reason stands in front, only the answer behind it is judged: of *bottles are: yes* the *yes*. Beside each task stands a simple rival. For most tasks it always gives the most frequent answer of the training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
+# How good is it? If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*. Beside each task stands a simple rival. For most tasks it always gives the most frequent answer of the training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.worst")
@@ -693,10 +693,11 @@ show_table(["task", "right", "95 % interval", "rival"], rows)
 measured("text_to_text.worst", shown=min(scores, key=scores.get) == "language")
 
 # %% [markdown]
-# One set of weights translates, writes headlines with names that it has never seen, finds a subject many words before its verb, and names the entities of most lines. It fails where a single name should tell its language. Some names stand on several lists, so nobody
-# could get all of them right; whether letters instead of pieces would do better is for you to try.
+# One set of weights translates, writes headlines with names that it has never seen, finds a subject many words before its verb, and names the entities of most lines. It
+# often fails to tell the language of a single name. Some names are on several lists, so nobody could get all of them right. You can try whether
+# letters instead of pieces would do better.
 #
-# Is that worth anything, compared with a model for each task? Seven specialists of the same size had the steps of one task each. All eight were trained with three seeds before you came; the weights here are those of the first. Right of 300, at each seed:
+# Is that worth anything, compared with a model for each task? Seven specialists of the same size were each trained on one task, for as many steps as it had in the mixture. All eight models were trained in advance with three seeds; the weights here come from the first. Right answers out of 300, for each seed:
 
 # %% tags=["skip-grading"]
 from course_utils.data.mixtures import load_specialists
@@ -707,8 +708,8 @@ show_table(["task", "one model for all", "specialist"],
             for name, each in alone.items()])
 
 # %% [markdown]
-# Compared question by question, the shared model is ahead in headlines at every seed, and the specialist in entities and similarity. In translation and languages no seed tells the two apart, though in languages the shared model has more right each time. For the verb, 150 is chance: of the specialist's 270 steps, 200 are warm-up, and only one seed of three got
-# there (with 700 steps, an earlier specialist had all 300). So sharing helped with headlines, and with the verb at two seeds of three; it cost something in two tasks.
+# Compared question by question, the shared model is ahead in headlines with every seed, and the specialist in entities and similarity. In translation and languages the two cannot be told apart with any seed, although in languages the shared model gets more right each time. For the verb, 150 is chance: of
+# the specialist's 270 steps, 200 are warm-up, and only one seed of three learned the task (with 700 steps, an earlier specialist got all 300 right). So sharing helped with headlines, and with the verb for two seeds out of three; it cost something in two tasks.
 #
 # Is the *reason* right whenever the answer is? And what do wrong answers look like?
 
@@ -728,7 +729,7 @@ for name in ("acceptability", "similarity", "entities"):
 #
 # - *entities* needed more practice. In an earlier mixture it had 750 steps, and 68 of 300 lines were right. Here it had 3,060 steps.
 # - *similarity* learned little without its reason, as section 5 says. More steps with the number alone were not tried.
-# - Lab 10's stories did not yield: *question: Where is Kenji? Kenji hurried to the ...* should become *school*. After 3,000 steps with this task alone, 132 of 300 answers were right, one seed. The place that the story names last would be right 154 times, without reading the question. With names and places that were not in training, the model had none right, and that rule 128.
+# - Lab 10's stories did not work: *question: Where is Kenji? Kenji hurried to the ...* should become *school*. After 3,000 steps with this task alone, 132 of 300 answers were right, one seed. The place that the story names last would be right 154 times, without reading the question. With names and places that were not in training, the model had none right, and that rule 128.
 #
 # Lab 10's reader answers nearly all of the questions about stories. It *points* at a place in the text, and it starts from a pretrained encoder. Which of the two makes the difference was not tried here; *Going further* asks you.
 #
@@ -785,13 +786,13 @@ sentence = "Jane visite l'Afrique en septembre"
 print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
 
 # %% [markdown]
-# So the prefix does matter: with the wrong one, translation falls from 98 % to 4, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. Nor is it always the headlines. Another model, trained with other shares and similarities without their reason, had 46 of 100 headlines under a wrong prefix, and 88 of *acceptable*. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
+# So the prefix does matter: with the wrong one, translation falls from 98 % to 4 %, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two out of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. But that is not all: with no prefix at all, only half of the headlines are right. And it is not always the headlines. Another model was trained with other shares, and with similarities without their reason. Under a wrong prefix, it got 46 of 100 headlines right, and 88 of *acceptable*. A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
 #
 # ## 7. Numbers and gaps (optional)
 #
 # ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
 #
-# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each is often enough in training to be learned. The targets of *similarity* in section 5 were made in the same way.
+# How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each occurs often enough in training to be learned. The targets of *similarity* in section 5 were made in the same way.
 
 # %% nbgrader={"grade": false, "grade_id": "as_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def as_text(similarity: float) -> str:
@@ -816,7 +817,7 @@ from course_utils import check
 check("text_to_text.as_text")
 
 # %% [markdown]
-# On the way back, the model may have written anything: *yes*, *17*, or nothing at all. That is no answer, and is counted as wrong.
+# On the way back, the model may have written anything: *yes*, *17*, or nothing at all. That is not an answer, and counts as wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "from_text", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def from_text(text: str) -> float:
@@ -860,11 +861,11 @@ related = np.corrcoef(said[there], wanted[there])[0, 1]
 print(f"correlation of the model's numbers with those that were wanted: {related:.2f}")
 
 # %% [markdown]
-# Nearly four of five numbers are right, nine of ten are near, and they go up and down with what was wanted. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of section 5, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
+# Nearly four of five numbers are right, nine out of ten are near, and they rise and fall with the right answers. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of section 5, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
 #
 # ### Exercise 9: `span_corruption` (optional)
 #
-# Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span behind its sentinel. One more sentinel ends the target.
+# Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span after its sentinel. One more sentinel ends the target.
 
 # %% nbgrader={"grade": false, "grade_id": "span_corruption", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_corruption(
@@ -953,7 +954,7 @@ print(f"loss of a masked word: first ten steps {early:.2f}, last fifty {late:.2f
       f"a blind guess {np.log(len(known_words)):.2f}")
 
 # %% [markdown]
-# Now hide a word yourself. Put a sentence of your own into the list, in small letters and with `[mask]` for one word. In each pair below, only the words *behind* the gap differ:
+# Now hide a word yourself. Put a sentence of your own into the list, in small letters and with `[mask]` for one word. In each pair below, only the words *after* the gap differ:
 
 # %% tags=["skip-grading"]
 @torch.inference_mode()
@@ -970,16 +971,16 @@ for text in ("paul can never [mask] for us", "paul can never [mask] french",
     print(f"{text:30} {fill(text)}")
 
 # %% [markdown]
-# Behind the same beginning, *for us* asks for *look*, and *french* for *learn* or *speak*. A model that reads from left to right cannot know that yet. What *is* and *are* ask for, this encoder has not learned in 600 steps.
+# After the same beginning, *for us* calls for *look*, and *french* for *learn* or *speak*. A model that reads from left to right cannot know that yet. In 600 steps, this encoder has not learned what *is* and *are* call for.
 #
-# Which of the three ways is best? Their losses cannot say it. To name a masked word with both sides known is another task than to name the next word. So every model must do something that all of them can do.
+# Which of the three ways is best? Their losses cannot tell you: predicting a masked word from both sides is a different task from predicting the next word. So give all models a task that each of them can do.
 #
 # - **Fill one gap.** One word of a new text is missing. Choose among the same ten candidates: the right word and nine others, drawn by how frequent they are. A verb has two candidates, *is* and *are*.
 # - **Learn a task from 200 labels**: *acceptable*, and the library that a docstring is from. The answer is one more word, in a gap behind the text. The rival is the same model without pretraining.
 #
-# An encoder and an encoder-decoder see both sides of a gap. A decoder sees one. But it can be asked in another way: put in each candidate, and take the one with which the *whole text* is likeliest.
+# An encoder and an encoder-decoder see both sides of a gap. A decoder sees one. But you can ask it in another way: put each candidate into the gap, and take the one that makes the *whole text* likeliest.
 #
-# All models are of about the same size, 355,000 to 388,000 weights. They read the same 2,500 batches of 48 texts, a third each of lab 05's sentences, lab 07's docstrings, and lab 07's sentences about keys and cabinets. This was computed before you came, with several seeds. Right of 300 with each:
+# All models are of about the same size, 355,000 to 388,000 weights. They read the same 2,500 batches of 48 texts, a third each of lab 05's sentences, lab 07's docstrings, and lab 07's sentences about keys and cabinets. This was computed in advance, with several seeds. Right answers out of 300 for each seed:
 
 # %% tags=["skip-grading"]
 from course_utils.data.pretraining import load_objectives
@@ -1009,11 +1010,11 @@ show_table(["learn from 200 labels", *labelled], results(
 # %% [markdown]
 # **Counting is a strong rival.** The words before and behind the gap, and how often such pairs occur, find 263 words of lab 05's sentences and 166 of documentation. Only the decoder, asked by the whole text, is ahead in the sentences. In documentation it is level with the counts.
 #
-# **The words behind a gap are worth a lot.** The same decoder finds about 204 words of the sentences from what stands before them, and about 276 by the whole text.
+# **The words after a gap are worth a lot.** The same decoder finds about 204 words of the sentences from what stands before them, and about 276 by the whole text.
 #
-# **To see both sides is not enough.** The encoder sees them too, and finds 240 to 252. A decoder is asked for every word of a text, an encoder only for 15 % of them. Is that why? The control is an encoder with 40 % masked. It finds 244 and 259, hardly more. So the table does not show what makes the difference.
+# **Seeing both sides is not enough.** The encoder sees them too, and finds 240 to 252. A decoder is asked for every word of a text, an encoder only for 15 % of them. Is that why? The control is an encoder with 40 % masked. It finds 244 and 259, hardly more. So the table does not show what makes the difference.
 #
-# **A model is good at what it has learned.** For the verb, luck alone gives 133 to 167 of 300. One decoder of three finds out what it depends on: 300 right. The other two have 181 and 161. Then the same one learns *acceptable* from 200 labels, and has 295 right. Without pretraining it has 136, and the decoders that did not find the verb have 150 and 166. So here pretraining helped once: where it had learned what the task needs.
+# **A model is good at what it has learned.** For the verb, luck alone gives 133 to 167 of 300. One decoder out of three finds out what the verb depends on and gets 300 right. The other two get 181 and 161. The same decoder then learns *acceptable* from 200 labels, and gets 295 right. Without pretraining it gets 136, and the two decoders that did not learn the verb get 150 and 166. So here pretraining helped once: where it had learned what the task needs.
 #
 # For the libraries, no pretraining shows a clear gain, and TF-IDF with the same labels is ahead of all models. These models read about one and a half million words. BERT read 3.3 billion (Devlin et al. 2018, section 3.1). More text, more steps and other rates were not tried.
 #
@@ -1037,10 +1038,10 @@ for task in ("headline", "translation"):
 show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"], rows)
 
 # %% [markdown]
-# Here it did not help, but did harm: with every seed and in both tasks, the pretrained model is right less often than the one that began with nothing.
+# Here it did not help; it did harm. With every seed and in both tasks, the pretrained model is right less often than the one that started from scratch.
 # The 600 batches were spent better on the task itself. That is no verdict on pretraining. These gap texts have about half a million tokens. T5 read 34
-# billion, with 220 million weights (Raffel et al. 2020, sections 3.1.1 and 3.1.2). Where between the two
-# it begins to pay was not tried here, and why it harms is not known. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
+# billion, with 220 million weights (Raffel et al. 2020, sections 3.1.1 and 3.1.2). We did not try where between the two it begins to pay off, and we
+# do not know why it does harm. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
 #
 # What does the shape do on the same data? Each learned three tasks, one at a time, 700 steps with each of three seeds. Each has about a million weights and four layers; the encoder-decoder has two and two. *acceptable* is to be answered with *yes* or *no* here, without a reason, so that an encoder can choose the answer. Right of 300:
 #
@@ -1050,7 +1051,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # | the language of a name | 112, 112, 102 | 111, 107, 102 | 110, 100, 104 |
 # | translation | cannot write | 275, 272, 277 | 244, 254, 251 |
 #
-# In these 700 steps only the encoder finds out which verb fits without being shown a reason, at one seed in part. It sees the sentence in both directions, in four layers, and chooses from the mean of all places; which of the three counts was not tried. The decoder alone translates better than the two halves do, with fewer weights. For names, the counts of the three shapes overlap. So no shape is the best one for everything, and 700 steps are few.
+# In these 700 steps only the encoder learns which verb fits without being shown a reason (for one seed, only in part). It sees the sentence in both directions, in four layers, and chooses from the mean of all places; which of the three counts was not tried. The decoder alone translates better than the two halves do, with fewer weights. For names, the counts of the three shapes overlap. So no shape is the best one for everything, and 700 steps are few.
 
 # %% [markdown]
 # ## 8. A summariser on real text (optional)
@@ -1082,8 +1083,8 @@ for one in (documented[388], documented[640]):
 # %% [markdown]
 # ### Exercise 10: `select_pairs` (optional)
 #
-# A test asks about text that the model has not seen. Documentation makes that hard: neighbours in a module say nearly the same, and whole paragraphs are copied from one module to the next. So whole modules are held out, and some packages with
-# all that is in them. If a training text also occurs in the test, it must be left out of training.
+# A test asks about text that the model has not seen. Documentation makes that hard: neighbours in a module say nearly the same, and whole paragraphs are copied from one module to the next. So
+# whole modules are held out, and some whole packages. If a training text also occurs in the test, it must be left out of training.
 
 # %% nbgrader={"grade": false, "grade_id": "select_pairs", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def select_pairs(
@@ -1149,7 +1150,7 @@ print(f"{len(training_pairs)} for training, {len(development_pairs)} for develop
 # %% [markdown]
 # ### Exercise 11: `rouge_n` (optional)
 #
-# How good is a summary? **ROUGE-N** ([Lin 2004](https://aclanthology.org/W04-1013/)) counts the runs of n words that it shares with the wanted one. A run that is there several times counts at most as often as in the other text. With n = 2:
+# How good is a summary? **ROUGE-N** ([Lin 2004](https://aclanthology.org/W04-1013/)) counts the runs of n words that it shares with the wanted one. A run that occurs several times counts at most as often as it occurs in the other text. With n = 2:
 #
 # | | | runs of two |
 # |---|---|---|
@@ -1194,7 +1195,7 @@ def rouge_n(
 #
 # Write down the runs of a text of three words, for n = 1, 2 and 3. And for n = 4?
 # </details>
-# <details><summary>Hint 2: a run that is there several times</summary>
+# <details><summary>Hint 2: a run that occurs several times</summary>
 #
 # Count how often each run occurs in each of the two texts. The smaller of the two numbers is what they share.
 # </details>
@@ -1250,12 +1251,12 @@ measured("text_to_text.leak",
          shown=min(list(leaked.values())[1:]) > 1.3 * leaked["by module"])
 
 # %% [markdown]
-# The one that remembers scores .16 by module, and .25 to .29 at random, where it beats the first sentence of the text. That sentence is the control. It learns nothing, and scores about the same on all four sets: the random sets are not easier. They leak.
+# The summariser that only remembers scores .16 on the split by module. On random splits it scores .25 to .29 and beats the first sentence of the text. That sentence is the control. It learns nothing, and scores about the same on all four sets: the random sets are not easier. They leak.
 #
 # ### The rivals
 #
-# What must a summariser beat? The **first sentence**; the beginning, cut to a length; the words of the function's **name**; the name and the beginning together. Two are no summarisers: the *best* sentence, chosen by looking at the wanted summary (an **oracle**, which shows
-# how far copying a sentence could go), and the summary of another pair, the floor. All of this happens on the development pairs. The test is opened once, at the end, for the rival that was best until then.
+# What must a summariser beat? The **first sentence**; the beginning, cut to a length; the words of the function's **name**; the name and the beginning together. Two are not summarisers: the *best* sentence, chosen by looking at the wanted summary (an **oracle**, which shows
+# how far copying a sentence could go), and the summary of another pair, the floor. All of this happens on the development pairs. The test is opened once, at the end, for the best rival so far.
 
 # %% tags=["skip-grading"]
 def beginning(some: list[Pair], length: int) -> list[list[str]]:
@@ -1354,8 +1355,8 @@ measured("text_to_text.rivals", shown=best.low > 0)
 # ROUGE than the authors' own summariser. Here the first sentence can be beaten without any model. Cut the text after 11 words: recall falls and precision rises. F1 lies nearer to the smaller of the two, here precision, so the score is clearly higher. So part of what ROUGE measures is *length*, and no score should stand without it. (The 11 were chosen on these very pairs,
 # so luck helps them a little. *As long as wanted* knows how long each wanted summary is; here that is worth no more than 11 words for all.)
 #
-# The name alone, two words on average, cannot be told apart from the first sentence with its 22, and name and beginning together are the best of all that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) It is not just any two telling words: with two rare words
-# of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE does not mind.
+# The name alone, two words on average, cannot be told apart from the first sentence with its 22, and name and beginning together are the best of all that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) Not
+# just any two informative words will do: with two rare words of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE does not mind.
 #
 # ### Models
 #
@@ -1401,7 +1402,7 @@ better = paired(*(accuracy(f1_of(models[name], hundred))
 measured("text_to_text.models", shown=better.low <= 0)
 
 # %% [markdown]
-# Neither way of asking can be told apart from the first sentence, nor from a beginning that is cut to as many words. Examples make SmolLM2 brief, and do not bring more of the wanted words. (It was not told the *name*, so the row with the name is no fair rival. That row shows that a hundred pairs are enough to see a difference
+# Neither way of asking can be told apart from the first sentence, nor from a beginning that is cut to as many words. Examples make SmolLM2 brief, but do not bring more of the wanted words. (It was not told the *name*, so the row with the name is not a fair rival. That row shows that a hundred pairs are enough to see a difference
 # of this size. And SmolLM2 may have read these pages when it was trained: nobody can rule that out.) The model of section 6 has seen nothing but made-up texts, and answers with a word, or with a sentence from its own world.
 #
 # ### Exercise 12: `length_penalty` (optional)
@@ -1455,7 +1456,7 @@ check("text_to_text.length_penalty")
 
 # %% [markdown]
 # A beam of four went through fifty of the development texts beforehand, few-shot. All hypotheses that are still running have the same length, so the penalty decides only between those that have ended: you can try any α on what was kept. The rival is a plain **cap**: take
-# the answer for the highest α, and keep as many words as did best for the beginning.
+# the answer for the highest α, and keep the number of words that worked best for the beginning.
 
 # %% tags=["skip-grading"]
 hypotheses = load_hypotheses()
@@ -1498,7 +1499,7 @@ print(f"wanted   {searched[0].summary}")
 #
 # ### Tune it
 #
-# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training went through the pairs twice, in 5 to 12 minutes a model, before you came; here you read what each model wrote about the same hundred texts.
+# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training was done in advance: two passes over the pairs, 5 to 12 minutes per model. Here you read what each model wrote about the same hundred texts.
 #
 # A higher score can come from reading the text. It can also come from the name alone. So there are three models, trained in the same way, and two of them are controls:
 #
@@ -1546,11 +1547,11 @@ measured("text_to_text.tuned", shown=min(gains[name].low for name in (
 #
 # And the controls speak for the text. Without it the score falls by .064, without the name by .053, both clearly. The loss agrees. For each token of the wanted summaries it is 2.44 with name and text, 2.65 with the text only, and 3.01 with the name only (one training each).
 #
-# Over the name with the beginning behind it, which took no training at all, *tuned* is only barely ahead. And it is this table that made *tuned* the winner. Would you report it?
+# *tuned* is only barely ahead of the name followed by the beginning, which took no training at all. And it is this table that made *tuned* the winner. Would you report it?
 #
 # ### The test, once
 #
-# For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs by which nothing was chosen. Half of the test is from two packages that training never saw.
+# For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
 # Beside the winner stand its controls.
 
 # %% tags=["skip-grading"]
@@ -1583,7 +1584,7 @@ show_table([f"{winner} minus", "pairs", "by", "95 % interval", "in words"], rows
 
 # %% [markdown]
 # On the test, too, *tuned* is clearly ahead of the first sentence, which it was meant to beat: .277 against .185. That is the result to report. The other leads are smaller than before, and each of them could now be chance: the one over name and beginning, and those over the models that were given the name only or the text only.
-# It does not follow that the text is worth nothing: by its interval, it is worth anything from -.029 to +.040.
+# It does not follow that the text is worth nothing: according to its interval, it may be worth anything from -.029 to +.040.
 #
 # Why are the leads smaller? Several reasons fit, and we have not separated them. The highest of many scores usually had some luck. Half of the test is about other packages. And its texts seem to help less: *name only* scores .27 both times, while everything that reads the text scores less here, even the first sentence. The rows of *both* are for exploring only,
 # because half of their pairs chose the winner. There, the text helps, but barely.
@@ -1629,7 +1630,7 @@ for low, high in ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01)):
 show_table(["absent", "pairs", "first sentence", "best sentence", "name"], rows)
 
 # %% [markdown]
-# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them on average. (Of another text's summary, 82 % are absent. Words are compared as they are spelled: *returns* is absent where the text has *return*. That is about one absent word in fourteen.) A quarter of the absent words say nothing about the function, like *for*, *return* and *a*: those are the form of a
+# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them on average. (Of the words in another text's summary, 82 % are absent. Words are compared as they are spelled: *returns* counts as absent if the text has *return*. About one absent word in fourteen is of this kind.) A quarter of the absent words say nothing about the function, like *for*, *return* and *a*: those are the form of a
 # summary, which can be learned. One in eleven is in the name. The others have to come from somewhere else, such as knowing what an axis or a session is.
 #
 # Where hardly any words are absent, the first sentence scores .39; where nearly all are, .07. The name is the control. It is not taken from the text, and falls only from .23 to .19. Even with few absent words the best sentence reaches just .43.
@@ -1643,7 +1644,7 @@ show_table(["absent", "pairs", "first sentence", "best sentence", "name"], rows)
 # | `True` | everything that it says is in the text, or follows from it. It may leave out much, and it may be clumsy or break off |
 # | `False` | at least one thing that it says is not in the text, or contradicts it: another subject, another purpose, a number, *must* instead of *may*, an invented name |
 #
-# Only the text counts, not what you know about the package. SmolLM2 was asked what "the function" does: to call it a function is no error.
+# Only the text counts, not what you know about the package. SmolLM2 was asked what "the function" does: calling it a function is not an error.
 
 # %% tags=["skip-grading"]
 judged = load_judged()
@@ -1651,7 +1652,7 @@ for number, one in enumerate(judged[:10]):
     show_pair(str(number), one.text, one.written)
 
 # %% [markdown]
-# Put `True` or `False` in the place of each `None`, and then run the next cell.
+# Replace each `None` with `True` or `False`, and then run the next cell.
 
 # %% tags=["skip-grading"]
 JUDGED = {0: None, 1: None, 2: None, 3: None, 4: None,
@@ -1690,7 +1691,7 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 #
 # The same thirty texts were judged for the tuned model, too. (It was given the name, so what the name says counts as well.) Its score is clearly higher, and 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
 #
-# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name with the beginning behind it, which nobody would call a summary. SmolLM2, asked in two ways, shows no gain. Tuned on 923 other pairs, it does, by less on the test than where it was chosen. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (By lab 08's ROUGE-L, *tuned* is clearly ahead of the first sentence, too: by .122, from .078 to .170, on development, and by .091, from .058 to .122, on the test.)
+# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name followed by the beginning, which nobody would call a summary. SmolLM2, prompted in two ways, shows no gain. Tuned on 923 other pairs, it shows one, though a smaller one on the test than on the pairs that chose it. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (By lab 08's ROUGE-L, *tuned* is clearly ahead of the first sentence, too: by .122, from .078 to .170, on development, and by .091, from .058 to .122, on the test.)
 #
 # ## Common mistakes, by their symptom
 #
@@ -1699,7 +1700,7 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 # | accents come back as `��` | each token is decoded alone |
 # | a token is not in the vocabulary | merges applied in another order than they were learned |
 # | the merges differ from the package's after a while | another rule for ties, or words not counted as often as they occur |
-# | the model never stops | the end of the target is no label, or does not count |
+# | the model never stops | the end of the target is not a label, or does not count |
 # | good loss, nonsense when it writes | the labels are not shifted: the decoder has read the answer |
 # | a small task is never learned | its share of the mixture is too small: a higher temperature, or a limit |
 # | the output belongs to another task | the text looks like that task, whatever the prefix says |
@@ -1718,7 +1719,7 @@ quiz("text_to_text")
 # - **Where is Kenji?** Section 6's model does not learn to answer questions about stories. Let it point at places of the source ([See et al. 2017](https://arxiv.org/abs/1704.04368)), or start from a pretrained encoder. Which of the two helps?
 # - **A fairer test of reading.** Give the tuned models of section 8 the text of *another* function behind the right name. What would you expect of ROUGE, if the text counts?
 # - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the table of *Find the missing control* change?
-# - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that one could ask.
+# - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that you could ask about.
 # - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -22,7 +22,7 @@
 # - train an encoder in full or with LoRA;
 # - say how sure a comparison is.
 #
-# **You need** labs 03 and 07. **Time:** about 131 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **You need** labs 03 and 07. **Time:** about 132 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -119,10 +119,10 @@ if TASK == "classification":
 #
 # 1. *The value itself.* The column is missing in the row; or its value is not of the type in `COLUMNS`; or it is a text with nothing but white space.
 # 2. *Columns that do not fit each other*, in rows in which no single column is at fault. Each span must satisfy 0 ≤ start < end ≤ length of the text;
-#    otherwise the fault is in `spans`. An answer must stand in the context exactly at `start`, which must not be negative; otherwise the fault is in
+#    otherwise the fault is in `spans`. An answer must occur in the context exactly at `start`, which must not be negative; otherwise the fault is in
 #    `start`.
 #
-# An empty list of spans is no fault: a text may have no entities. Here is one row with two faults, and one with a fault that only shows when two
+# An empty list of spans is not a fault: a text may have no entities. Here is one row with two faults, and one with a fault that only shows when two
 # columns are compared:
 
 # %%
@@ -222,8 +222,8 @@ for name, some, task, places in [
 # The rows at the end of the "improved" file are copies of others, in capitals and with two spaces somewhere. If a copy is in the training set and another in
 # the test set, that is a **leak**: the model has seen the answer. If two copies have different labels, that is a **contradiction**: one of the labels is wrong.
 #
-# Two texts count as the same if they have the same words in lower case, in the same order. How much white space stands between the words or at the
-# ends makes no difference:
+# Two texts count as the same if they have the same words in lower case, in the same order. The amount of white space between the words or at the ends
+# makes no difference:
 
 # %%
 for text in ["  Returns  The AXES.\n", "returns the axes."]:
@@ -320,8 +320,8 @@ rows = cleaned(rows if TASK == "classification" else default_rows("classificatio
 # ### Exercise 3: `split_by_group`
 #
 # Go through the groups in the given order. The **main class** of a group is its most frequent one (of equally frequent ones, the first in the
-# alphabet). If the test set has fewer than `share` of all rows of that class, the group goes into it, as a whole. Then *all* of its rows count, those
-# of other classes, too. Otherwise skip the group.
+# alphabet). If the test set has fewer than `share` of all rows of that class, the group goes into it, as a whole. Then *all* of its rows count,
+# including those of other classes. Otherwise skip the group.
 
 # %% nbgrader={"grade": false, "grade_id": "split_by_group", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_by_group(
@@ -422,8 +422,8 @@ show_table(
                           "the same module": groups}.items()])
 
 # %% [markdown]
-# No text leaks in either split: `cleaned` has left each text only once. But in the split at random, most texts of the test come from a module that is
-# in the pool, too. And nearly four times as many as in the split by group begin like a text of the pool. Sentences of one module share their names and
+# No text leaks in either split: `cleaned` has left each text only once. But in the random split, most texts of the test come from a module that is
+# also in the pool. And nearly four times as many of them as in the split by group begin like a text in the pool. Sentences of one module share their names and
 # their habits. A file without a single copy can still leak.
 #
 # ## 3. The ladder
@@ -660,8 +660,8 @@ from course_utils import check
 check("your_own_dataset.learning_curve")
 
 # %% [markdown]
-# Now measure the second rung and the third, each with five orders of the pool. Your function can measure on any rows. You decide by such a curve how
-# many labels to buy, so give it the validation rows.
+# Now measure the second rung and the third, each with five orders of the pool. Your function can measure on any rows. You use such a curve to decide
+# how many labels to buy, so give it the validation rows.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.catch_up")
@@ -981,8 +981,7 @@ def logits_of(model: nn.Module, some: list[str]) -> np.ndarray:
                       for start in range(0, len(some), 64)]).numpy()
 
 # %% [markdown]
-# If you do not want to wait, set `RUN_TRAINING = False`: then the lab takes the results of both models, and their seconds, from the time when it was
-# written. They belong to the default set. With your own file, the two models are left out of the tables. The training in sections 7 and 8 is skipped.
+# If you do not want to wait, set `RUN_TRAINING = False`: then the lab uses the results and running times of both models from when it was written. They belong to the default set. With your own file, the two models are left out of the tables. The training in sections 7 and 8 is skipped.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.who_wins")
@@ -1050,7 +1049,7 @@ print("accuracy of the frozen encoder's answers with shuffled labels: "
 # %% [markdown]
 # The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed how long those took.
 #
-# The last line is the **noise floor**: what answers get that have nothing to do with the texts.
+# The last line is the **noise floor**: the score of answers that have nothing to do with the texts.
 #
 # ## 5. Better, or luck?
 #
@@ -1110,7 +1109,7 @@ def bootstrap_interval(
 # </details>
 # <details><summary>Hint 3: the interval is too narrow</summary>
 #
-# What is outside of the interval is shared by two sides.
+# What lies outside the interval is split between two sides.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_bootstrap_interval", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1151,11 +1150,10 @@ measured("your_own_dataset.who_wins",
 # 0, *barely* if only the 95 % interval does not.
 #
 # An interval that contains 0 means that these texts cannot tell the two models apart. When this lab was written, TF-IDF was clearly below the frozen
-# encoder, and SmolLM2 barely. LoRA could not be told apart from it. Full fine-tuning was clearly ahead, by 6 points. (SmolLM2 and the encoder may
+# encoder, and SmolLM2 barely. LoRA could not be told apart from the frozen encoder. Full fine-tuning was clearly ahead, by 6 points. (SmolLM2 and the encoder may
 # have read these pages before: nobody can rule that out.)
 #
-# A word of caution: the interval is only about the *texts*. The split, the choice of the 96 labels and the seed of the training are
-# sources of chance, too. So the comparison was repeated outside this notebook, with three splits. Each split has its own labels and its own seed.
+# A word of caution: the interval is only about the *texts*. The split, the choice of the 96 labels and the training seed are sources of chance, too. So the comparison was repeated outside this notebook, with three splits. Each split has its own labels and its own seed.
 # The first one is yours. All figures are from validation, and the intervals draw whole groups:
 #
 # | 96 labels | split 0 | split 1 | split 2 |
@@ -1164,8 +1162,8 @@ measured("your_own_dataset.who_wins",
 # | LoRA | +0.030 (−0.006 to +0.078) | +0.032 (−0.002 to +0.065) | +0.027 (−0.013 to +0.068) |
 # | fine-tuned | +0.063 (+0.018 to +0.115) | +0.013 (−0.024 to +0.050) | +0.040 (−0.027 to +0.116) |
 #
-# On each split both trained encoders were ahead, by 1 to 6 points. But only one of the six intervals leaves out 0: on split 0, that of fine-tuning does,
-# clearly. So 96 labels and 600 texts hardly tell these three apart. What would you have reported if you had run only one of these columns?
+# On each split both trained encoders were ahead, by 1 to 6 points. But only one of the six intervals excludes 0: that of fine-tuning on split 0, and
+# it does so clearly. So 96 labels and 600 texts hardly tell these three apart. What would you have reported if you had run only one of these columns?
 #
 # **Which model would you take?** Decide now, by validation, and write it down: section 9 opens the test for that model alone. If two cannot be told
 # apart, the cheaper one is a good choice.
@@ -1455,10 +1453,10 @@ show_scores("on validation", {"Trainer with peft": with_tools} | {
 
 # %% [markdown]
 # When this lab was written, your LoRA model of section 4 was ahead by 5 points, although just as many numbers are trained. These texts could not tell
-# the two apart. Two things differ. This head reads only the state of [CLS], through one more layer, which stays frozen. Yours took the mean over all
-# word pieces, and this encoder was pretrained with that mean. And here everything learns at one rate, 2e-3; your head learned at 1e-2. The lab has not
-# tried which of the two costs more. So find out what a tool does
-# by default before you compare with it.
+# the two apart. Several things differ. This head reads only the state of [CLS], through one more layer, which stays frozen. Yours took the mean over
+# all word pieces, and this encoder was pretrained with that mean. Here everything learns at one rate, 2e-3; your head learned at 1e-2. The number of
+# epochs, the way the rate falls, and LoRA's initial values differ, too. The lab has not tried which of these costs most.
+# So find out what a tool does by default before you compare with it.
 #
 # Now save the model. An adapter is small, because the encoder itself is not in it. So the adapter has to say which encoder it belongs to. By default
 # it would name the folder on *your* computer. The cell gives it the encoder's public name instead.
@@ -1686,8 +1684,8 @@ print(f"bfloat16: logits differ by up to {float((rough - exact).abs().max()):.3f
 #
 # ## 8. Entities and questions, from your file to a card (optional)
 #
-# The same road for the other two tasks: clean, split by group, train, compare with something that needs no model, save, load, try, and write the
-# card. You built the inside of both models in labs 09 and 10; `train_model` puts them together from the tools of section 7.
+# Here you take the same steps for the other two tasks: clean, split by group, train, compare with something that needs no model, save, load, try, and
+# write the card. You built the inside of both models in labs 09 and 10; `train_model` puts them together from the tools of section 7.
 #
 # If your file is for entities or questions, the cell takes it. Otherwise it does nothing; set `ROAD` to "entities" or "questions" to try this with a default set, which takes some minutes.
 
@@ -1762,8 +1760,8 @@ print("its answers with shuffled labels: {:.3f} to {:.3f}".format(
     *noise_floor(lambda labels: (tested == labels).mean(), shuffled(y[test]))))
 
 # %% [markdown]
-# When this lab was written, validation chose the fine-tuned encoder. It was right about 0.650 of the test texts (0.557 to 0.739), and about 0.642 of
-# those of validation. Now suppose that you also looked at the other models' test scores and changed your mind. Then the test would be nothing but a
+# When this lab was written, validation chose the fine-tuned encoder. It got 0.650 of the test texts right (0.557 to 0.739), and 0.642 of the
+# validation texts. Now suppose that you also looked at the other models' test scores and changed your mind. Then the test would be nothing but a
 # second validation set.
 #
 # ### Texts whose labels you do not have
@@ -1832,11 +1830,11 @@ check("your_own_dataset.predictions")
 # |---|---|
 # | 1 | It says what the data are, how they were cleaned and split, and why the split is honest. |
 # | 1 | It names the model that you chose, and how (on validation). It gives its test result beside a baseline, with an interval, and says what that means. |
-# | 1 | It says whether the probabilities can be used as they are, and if not, what is to be done. |
-# | 1 | It describes two kinds of mistakes with an example each, and says for what the model should not be used. |
+# | 1 | It says whether the probabilities can be used as they are and, if not, what to do about it. |
+# | 1 | It describes two kinds of mistakes with an example each, and says what the model should not be used for. |
 #
 # For the third point you need the table of section 6. If you left that section out, here is its result for the default set with 96 labels. The error
-# of the frozen encoder cannot be told from that of a perfect one, so there is no reason to change its probabilities. Those of the trained
+# of the frozen encoder cannot be told from that of a perfect one: these texts show no fault in its probabilities. Those of the trained
 # encoders need a temperature first.
 #
 # These mistakes on validation may help with the last point:

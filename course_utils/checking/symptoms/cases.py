@@ -30,9 +30,9 @@ def about_cases(
             return []
         wrong, of = _wrong_values(exercise, outcomes, expected, failing)
         if of >= _MANY and wrong <= _FEW * of:
-            return [Symptom("few values", f"No case is right, but most values are: {of - wrong} of {of} in the first one. So what is special about the others?")]  # fmt: skip
+            return [Symptom("few values", f"Every case fails, but most values are right: {of - wrong} of {of} in the first one. So what is special about the others?")]  # fmt: skip
         what = "The form" if exercise.shown else "Every shape"
-        return [Symptom("the form is right", f"{what} is right, but no case is, not even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
+        return [Symptom("the form is right", f"{what} is right, but every case fails, even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
     if len(failing) > 1 and len(right) > 1 and (shared := _shared(expected, failing)):
         return [Symptom("cases that share something", shared)]
     if len(failing) == 1:
@@ -102,7 +102,7 @@ def _unlike(
         and all(feature in each for each in there)
         and mostly(any(feature not in run for run in runs) for runs in others)
     ]:
-        return f"in all cases that are right, {min(only, key=_rank)}, and there it is not so"
+        return f"in all cases that pass, {min(only, key=_rank)}; in this case that is not true"
     return ""
 
 
@@ -148,7 +148,7 @@ def _features(name: str, value: Any) -> Iterator[str]:
         yield f"`{name}` is given"
         yield f"`{name}` has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}"
         if array.dtype.kind == "f" and (np.abs(array) > _LARGE).any():
-            yield f"`{name}` has numbers larger than {_LARGE} in size"
+            yield f"`{name}` has numbers with an absolute value above {_LARGE}"
         if array.dtype.kind == "b" and array.ndim and not array.any(axis=-1).all():
             yield f"a row of `{name}` is False everywhere"
     elif isinstance(value, bool):

@@ -92,7 +92,7 @@ def _values(
         if best is not None and not (best.vague and _are_names(output, wrong)):
             found.setdefault(best, []).append(output)
     symptoms = []
-    scope = "Where a wrong result comes back: " if beside_problems else ""
+    scope = "In the results that differ:  " if beside_problems else ""
     for symptom, names in found.items():
         text = _plural(symptom.sentence) if len(names) > 1 else symptom.sentence
         symptoms.append(replace(symptom, sentence=scope + text.replace("{it}", _listed(names))))
@@ -136,7 +136,7 @@ def _gradients(
         return []
     text = (
         f"The values are right, but {_listed(list(differ))} {'is' if len(differ) == 1 else 'are'} not: part of the way back "
-        "is cut off, or leads through something else."
+        "is cut off, or goes through something else."
     )
     return [Symptom("gradient", text)]
 

@@ -16,16 +16,19 @@ def another_kind(pair: Pair) -> Iterator[Found]:
     if got.shape != wanted.shape or (got.dtype.kind == "b") == (wanted.dtype.kind == "b"):
         return
     if wanted.dtype.kind != "b":
-        yield "booleans for numbers", "{it} holds booleans where numbers are expected."
+        yield "booleans for numbers", "{it} contains booleans where numbers are expected."
         return
     as_wanted = got.astype(bool)
     if pair.same(as_wanted, wanted):
         yield (
             "numbers for booleans",
-            "{it} holds numbers where booleans are expected; as booleans they would be right.",
+            "{it} contains numbers where booleans are expected; as booleans they would be right.",
         )
     if pair.same(~as_wanted, wanted):
-        yield "numbers for booleans", "{it} holds numbers where booleans are expected, and they are inverted."
+        yield (
+            "numbers for booleans",
+            "{it} contains numbers where booleans are expected, and they are inverted.",
+        )
     yield "numbers for booleans", "{it} holds numbers where booleans are expected."
 
 
@@ -140,4 +143,4 @@ def same_numbers_in_another_shape(pair: Pair) -> Iterator[Found]:
         yield "another shape", "{it} has the right numbers in the right order, but in another shape."
     elif same_set(pair):
         yield "another shape", "{it} has the right numbers, but in another shape and another order."
-    yield "another shape", "{it} has another shape than expected, with as many numbers."
+    yield "another shape", "{it} has a different shape from the expected one, but the same number of values."

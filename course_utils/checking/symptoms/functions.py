@@ -58,7 +58,7 @@ def factor_of_its_own(pairs: Sequence[Pair]) -> Found | None:
     ):  # three equal numbers would say nothing; those that are all alike have been found before
         words = list(dict.fromkeys(words))
     return "factor that varies", (
-        "{it} is a multiple of what is expected, but not always the same one: "
+        "{it} is a multiple of what is expected, but the factor varies: "
         f"{', '.join(words[:3])}{' ...' if len(words) > 3 else ''} times. Does that depend on a size?"
     )
 
@@ -222,8 +222,7 @@ def shares_of_multiple(pair: Pair) -> Iterator[Found]:
         )
         yield (
             "shares of a multiple",
-            "{it} is what a softmax gives if the right scores are multiplied by a number, which is another one in other "
-            "cases. Are the scores to be scaled, and if so, by which size?",
+            "{it} is what a softmax gives if the right scores are multiplied by a number that differs from case to case. Should the scores be scaled, and if so, by which size?",
         )
 
 

@@ -98,7 +98,10 @@ def where_a_mask_is(pair: Pair) -> Iterator[Found]:
             yield "blocked places", f"{{it}} is wrong only where {name}, and right everywhere else."
         # where a mask leaves nothing, being right is no merit
         if not (wrong & here).any() and pair.wanted[here].any():
-            yield "places that are not blocked", f"{{it}} is right where {name}, and wrong only elsewhere."
+            yield (
+                "places that are not blocked",
+                f"{{it}} is right wherever {name}; it is wrong only in other places.",
+            )
 
 
 def _blocked(pair: Pair) -> Iterator[tuple[str, np.ndarray]]:

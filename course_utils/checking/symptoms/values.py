@@ -50,7 +50,7 @@ def one_value(pair: Pair) -> Iterator[Found]:
             ", or empty" if got.dtype.kind in "iu" else ""
         )  # a check fills up with 0 what ends too early
         yield "all zeros", f"{{it}} is 0 everywhere{or_empty}."
-    yield "constant", "{it} holds one and the same value everywhere."
+    yield "constant", "{it} has the same value everywhere."
 
 
 def opposite(pair: Pair) -> Iterator[Found]:
@@ -99,7 +99,7 @@ def plus_an_input(pair: Pair) -> Iterator[Found]:
         if np.allclose(off, array, **near):
             yield (
                 "an input too often",
-                f"{{it}} is what is expected plus `{name}`: it is added one time too many.",
+                f"{{it}} is what is expected plus `{name}`: it is added once too often.",
             )
         if np.allclose(off, -array, **near):
             yield (
