@@ -112,7 +112,7 @@ def read_questions(text: str) -> tuple[Question, ...]:
         elif answer := re.match(r"- \[([ x])\] (.+)", line):
             if not questions:
                 raise ValueError(
-                    f"{number}: an answer stands before the first question; a question begins with '## '."
+                    f"{number}: an answer comes before the first question; a question begins with '## '."
                 )
             questions[-1][3].append([answer[1], answer[2].strip(), ""])
         elif line.startswith("  ") and line.strip() and questions and questions[-1][3]:
@@ -120,7 +120,7 @@ def read_questions(text: str) -> tuple[Question, ...]:
             answer[2] = f"{answer[2]} {line.strip()}".strip()
         elif line.strip() and not line.startswith("# "):
             raise ValueError(
-                f"{number}: this is no question ('## ...'), no answer ('- [x] ...' or '- [ ] ...') and no reason (two blanks, then "
+                f"{number}: this is not a question ('## ...'), an answer ('- [x] ...' or '- [ ] ...') or a reason (two blanks, then "
                 "the text)."
             )
     found = []

@@ -603,7 +603,7 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     word.get_by_text("water: the river bank a bank at the river").wait_for()
     word.get_by_label("Your sentence:").fill("no such word")
     page.keyboard.press("Enter")
-    word.get_by_text("does not stand in this sentence").wait_for()
+    word.get_by_text("does not occur in this sentence").wait_for()
 
     prediction.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")

@@ -221,5 +221,5 @@ def _next_step(failing: CheckResult | None, recognised: Sequence[Misconception])
     if failing.detail == NOT_ENOUGH:
         return "The form is right, but these predictions do not reach every goal. A better model earns more."
     if failing.case is None:
-        return f"Every value is right, but one property does not hold: {failing.title}"
+        return f"Every value is right, but one property is not true: {failing.title}"
     return "Take the first case that fails, and follow its inputs through your code."

@@ -140,7 +140,7 @@ def show_classifier() -> None:
         note(806, 124, "are"),
         arrow((247, 162), (247, 190), (442, 190), (442, 164), dashed=True),
         arrow((442, 190), (612, 190), (612, 164), dashed=True),
-        note(259, 206, "mask: the places where a word stands, not padding", quiet=True),
+        note(259, 206, "mask: the places with a word, not padding", quiet=True),
     ]
     show_drawing(
         840, 220, parts,

@@ -81,7 +81,7 @@ def accuracy_by_length(
         xticks=list(lengths),
         xlabel="words in the sentence",
         ylabel="sentences without any mistake",
-        title="The longer the sentence, the more one vector has to hold",
+        title="The longer the sentence, the more one vector has to contain",
     )
     axes.legend(frameon=False, loc="lower left")
     return figure

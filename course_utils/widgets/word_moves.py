@@ -160,7 +160,7 @@ class Plane:
         """
         reading = self.read(sentence)
         if self.word not in reading.tokens:
-            raise ValueError(f"The word “{self.word}” does not stand in this sentence. Write one with it.")
+            raise ValueError(f"The word “{self.word}” does not occur in this sentence. Write one with it.")
         found = reading.hidden[-1][list(reading.tokens).index(self.word)]
         return found / np.linalg.norm(found)
 
@@ -256,7 +256,7 @@ class WordMoves(Widget):
 
     def alt(self) -> str:
         lines = [
-            "A word moves to its meaning in the sentence that it stands in; cosine with the middle of each sense."
+            "A word moves to its meaning in the sentence that it is in; cosine with the middle of each sense."
         ]
         for name, moves in self.moved.items():
             for moved in moves:

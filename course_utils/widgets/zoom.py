@@ -170,7 +170,7 @@ def _layer() -> Level:
     ]
     said = (
         "An encoder layer has two sub-layers: words look at each other, then each word goes through a small network. A decoder layer has a "
-        "third one between them, which looks at the memory. Around each sub-layer stands add & norm."
+        "third one between them, which looks at the memory. There is an add & norm around each sub-layer."
     )
     return Level("a layer", said, parts, (_LEFT, 242, _BOX))
 

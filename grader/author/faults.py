@@ -129,7 +129,7 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
                     faults.append(f"{place}: {key}: the misconception {name} is not caught at seed {seed}.")
                 elif found != [name]:
                     faults.append(
-                        f"{place}: {key}: the misconception {name} is taken for {found} at seed {seed}."
+                        f"{place}: {key}: the misconception {name} is mistaken for {found} at seed {seed}."
                     )
     for (key, name, title), seeds in passed_at.items():
         if seeds and (others := set(expected_at) - seeds):

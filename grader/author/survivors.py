@@ -153,7 +153,7 @@ def equivalents(lab: Lab) -> dict[Change, str]:
     except (ValueError, TypeError, AttributeError) as error:
         raise CourseError(
             f"{file}: {error}. Write [[exercise]] with a `reason` and its `changes`, a list of [old lines, new lines], or [old lines] for "
-            "every change of them; where the old lines stand at several places, a third part says which is meant: 1, 2, ..."
+            "every change of them; if the old lines occur in several places, a third part says which is meant: 1, 2, ..."
         ) from None
     return found
 

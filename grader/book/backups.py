@@ -193,7 +193,7 @@ def restore(course: Course, name: str) -> tuple[Contents, Path | None]:
             with closing(sqlite3.connect(scratch)) as db:
                 if contents_of(db) == Contents():
                     raise GraderError(
-                        f"{source} is no gradebook, or an empty one. Nothing has changed. `grader restore` lists the backups."
+                        f"{source} is not a gradebook, or it is empty. Nothing has changed. `grader restore` lists the backups."
                     )
                 with db:
                     leave_state(db)

@@ -98,7 +98,7 @@ def _see_that_it_is_open(request: Request, points: float | None, again: bool) ->
     """
     if request.decided and not again:
         raise GraderError(
-            f"Request {request.number} has been decided by {request.decided_by} ({request.decision}). To decide it anew, add --again."
+            f"Request {request.number} has been decided by {request.decided_by} ({request.decision}). To decide it again, add --again."
         )
     if request.points is not None and points is None:
         raise GraderError(

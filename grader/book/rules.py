@@ -155,18 +155,18 @@ class _Reader:
 
     def _only(self, found: Mapping[str, Any], where: str, keys: Sequence[str]) -> None:
         if strange := [key for key in found if key not in keys]:
-            raise self._fault(f"{where}{strange[0]}", f"is no rule. There are: {', '.join(keys)}.")
+            raise self._fault(f"{where}{strange[0]}", f"is not a rule. The rules are: {', '.join(keys)}.")
 
     def _table(self, found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = found.get(key, {})
         if not isinstance(value, dict):
-            raise self._fault(key, f"is no table: write [{key}] on a line of its own, and its rules below.")
+            raise self._fault(key, f"is not a table: write [{key}] on a line of its own, and its rules below.")
         return value
 
     def _category(self, name: str, found: Any, lowest: int, optional: str) -> Category:
         where = f"categories.{name}"
         if not isinstance(found, dict):
-            raise self._fault(where, f"is no table: write [{where}], and below it weight and labs.")
+            raise self._fault(where, f"is not a table: write [{where}], and below it weight and labs.")
         self._only(found, f"{where}.", ("weight", "labs", "drop_lowest", "optional"))
         named = found.get("labs")
         if not isinstance(named, list) or not named or not all(isinstance(each, str) for each in named):

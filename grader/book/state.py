@@ -83,7 +83,7 @@ def remembered(course: Course) -> Contents | None:
         why = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise CourseError(
             f"{file}, which says what the gradebook was when it was last used, cannot be read: {why}. Look at what `grader doctor --course` says of "
-            f"the gradebook; if that is what it should be, remove {file.name}, and it is written anew."
+            f"the gradebook; if that is what it should be, remove {file.name}, and it is written again."
         ) from None
 
 

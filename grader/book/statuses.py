@@ -126,12 +126,12 @@ def understood(text: str) -> tuple[Kind, str]:
     """
     found = _FORM.fullmatch(" ".join(text.casefold().split()))
     if not found:
-        raise GraderError(f"{text!r} is no status. Write {HOW}.")
+        raise GraderError(f"{text!r} is not a status. Write {HOW}.")
     word, number, percent = found.groups()
     kind = Kind("late days" if word == "late day" else word)
     with_number = kind not in (Kind.EXCUSED, Kind.ZERO, Kind.DROPPED)
     if bool(number) != with_number or (percent and kind is not Kind.PENALTY):
-        raise GraderError(f"{text!r} is no status: {_form_of(kind)}.")
+        raise GraderError(f"{text!r} is not a status: {_form_of(kind)}.")
     if not number:
         return kind, ""
     value = float(number.replace(",", "."))

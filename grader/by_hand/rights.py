@@ -92,6 +92,6 @@ def rights_of(course: Course, who: str) -> Rights:
     for name, sections in listed.items():
         if not isinstance(sections, list) or not all(isinstance(each, str) for each in sections):
             raise GraderError(
-                f'{file}: what it says of {name} is no list of sections. Write it as "{name}" = ["Monday"], or "{name}" = [].'
+                f'{file}: what it says of {name} is not a list of sections. Write it as "{name}" = ["Monday"], or "{name}" = [].'
             )
     return Rights(who, tuple(listed[who]) if who and who in listed else None)

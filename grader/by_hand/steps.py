@@ -163,7 +163,7 @@ class Working:
 
         _, _, found = write_similar(self.lab)
         self.told.append(
-            f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
+            f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This does not prove anything."
         )
 
 

@@ -142,7 +142,7 @@ class _Lab(_Week):
             try:
                 count = float(days.replace(",", "."))
             except ValueError:
-                raise GraderError(f"{days!r} is no number of days. Nothing has changed.") from None
+                raise GraderError(f"{days!r} is not a number of days. Nothing has changed.") from None
             with Gradebook.open(self.course) as gradebook:
                 found = extend(
                     gradebook,
@@ -245,7 +245,7 @@ class _Request(_Week):
             try:
                 points = float(written)
             except ValueError:
-                raise GraderError(f"{written!r} is no number of points. Nothing has changed.") from None
+                raise GraderError(f"{written!r} is not a number of points. Nothing has changed.") from None
         with Gradebook.open(self.course) as gradebook:
             gradebook.decide(seen.request.number, points, reason, bool(seen.request.decided))
 

@@ -261,7 +261,7 @@ def late(
         list[str] | None,
         typer.Argument(
             metavar="STUDENT",
-            help="Only these, also if it was decided before; all that is not decided if none is given.",
+            help="Only these, even if they were decided before. Default: all that are not decided.",
         ),
     ] = None,
     days: Annotated[

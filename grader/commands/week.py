@@ -146,7 +146,7 @@ def collect(
         bool,
         typer.Option(
             "--yes",
-            help="Do not ask whether SOURCE is what it is taken for, or stop if most of it is another lab's.",
+            help="Do not ask whether SOURCE is what it seems to be, and do not stop if most of it is another lab's.",
         ),
     ] = False,
     zone: Annotated[
@@ -232,7 +232,7 @@ def _zone(name: str) -> ZoneInfo:
     """
     with suppress(ValueError, KeyError, OSError):
         return ZoneInfo(name)
-    raise GraderError(f"{name!r} is no time zone. Write it as Europe/Berlin or America/New_York.")
+    raise GraderError(f"{name!r} is not a time zone. Write it as Europe/Berlin or America/New_York.")
 
 
 def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
@@ -582,7 +582,7 @@ def similar(
 
     page, table, found = write_similar(Lab.load(Course.find(), lab), out, section)
     typer.echo(
-        f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
+        f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This does not prove anything."
     )
     typer.echo(f"Page:  {page.resolve()}\nTable: {table.resolve()}")
 

@@ -151,7 +151,7 @@ def place_of(lab: Lab, source: Path | None, shared_account: bool = False, layout
         return Place(inbound, f"*+{lab.name}+*", lambda: collect(lab, None, shared_account))
     if not source.is_dir():
         raise GraderError(
-            f"{source} is no folder. Name the folder that is handed in to, or leave it out to watch the exchange."
+            f"{source} is not a folder. Name the folder to which work is handed in, or leave it out to watch the exchange."
         )
 
     def confirm(said: str, doubts: Collection[str]) -> None:

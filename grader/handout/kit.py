@@ -205,7 +205,7 @@ def _first(pages: Sequence[Page]) -> str:
         "# Teaching kit",
         "",
         "For each lab: what to show, what goes wrong, what to talk about, its pictures for the wall, and its quiz and an examination on "
-        "paper. **These pages hold solutions.** They are for those who teach.",
+        "paper. **These pages contain solutions.** They are for those who teach.",
         "",
         "| lab | core path | all of it | after | pages |",
         "|---|---|---|---|---|",

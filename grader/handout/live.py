@@ -191,7 +191,7 @@ TASKS = (
     Task(
         "language",
         "says which language a name is from",
-        "names on lists of 20 languages; some names stand on several",
+        "names on lists of 20 languages; some names are on several",
         right=118,
         bare=2,
         other=6,
@@ -199,7 +199,7 @@ TASKS = (
     ),
     Task(
         "entities",
-        "names what stands in a line of a résumé, in its order",
+        "lists the entities in a line of a résumé, in order",
         "lines of made-up résumés; it often leaves out, or mixes up, words that it has never seen",
         right=243,
         bare=5,
@@ -212,7 +212,7 @@ TASKS = (
     ),
     Task(
         "similarity",
-        "compares two sentences: the words that both have, how many these are of how many, and five times that share",
+        "compares two sentences: the words that both share, how many they are out of how many, and five times that share",
         "pairs of lab 05's English sentences; nobody rated them",
         right=236,
         bare=11,
@@ -351,7 +351,7 @@ MOVES = {
             "I will see you on Monday.",
             "I see the doctor in the garden.",
         ),
-        "Look at the last two sentences. Who says that they will see you on Monday will visit you, and you can see a doctor in the "
+        "Look at the last two sentences. Someone who says that they will see you on Monday will visit you, and you can see a doctor in the "
         "garden without a visit. The encoder has it the other way round.",
     ),
     "it": Moves(

@@ -227,5 +227,5 @@ def _text(read: Callable[[], bytes]) -> str:
     if len(data) > 4 * MAX_CHARACTERS or len(text) > MAX_CHARACTERS:
         raise Unreadable(f"it has more than {MAX_CHARACTERS} characters")
     if "\0" in text:
-        raise Unreadable("it is no text in UTF-8")
+        raise Unreadable("it is not text in UTF-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -516,7 +516,7 @@ def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Off
         except Unreadable as error:
             faults[f"{printable(file.offer.name)}: {error}"] = None
     more = (
-        [f"{len(faults) - _FAULTS_TOLD} more files are no requests, either."]
+        [f"{len(faults) - _FAULTS_TOLD} more files are not requests, either."]
         if len(faults) > _FAULTS_TOLD
         else []
     )

@@ -82,7 +82,7 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
     who, name = student_id(record["username"]), record["filename"]
     stamp = record["timestamp"] if record["timestamp"] > datetime.min else None
     owner = None if shared_account else record["owner"]
-    found, why = [], "In the exchange it is no folder with files."
+    found, why = [], "In the exchange it is not a folder with files."
     with (
         suppress(OSError, GraderError),
         opened_folder(inbound) as outer,

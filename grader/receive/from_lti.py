@@ -43,7 +43,7 @@ def class_of(members: Sequence[Member], known: Mapping[str, str]) -> Class:
         who = member.name or member.email or member.user
         if not member.learns:
             left.add(
-                "They are no learners in this course on the platform",
+                "They are not learners in this course on the platform",
                 f"{who} ({', '.join(member.roles) or 'no role'})",
             )
         elif not member.active:

@@ -380,7 +380,7 @@ class _Plain:
             return [self._in_folder(offer, stem, offer.parts)]
         notebook = NOTEBOOK.fullmatch(parts[0]) if parts else None
         if not notebook:
-            raise Aside("it is no notebook, and in nobody's folder")
+            raise Aside("it is not a notebook, and not in anybody's folder")
         return [self._flat(offer, notebook["stem"], notebook["version"] or "")]
 
     def _in_folder(self, offer: Offer, name: str, source: tuple[str, ...]) -> File:

@@ -192,7 +192,7 @@ def anew(data: str, pixels_left: int) -> tuple[str, bytes, int]:
     except Image.DecompressionBombError:
         raise Refused(f"it has more than {MAX_PIXELS // 10**6} million pixels.") from None
     except Exception:  # a parser of hostile files fails in many ways
-        raise Refused("it is damaged, or is no PNG or JPEG.") from None
+        raise Refused("it is damaged, or not a PNG or JPEG.") from None
     if kind == "image/png":
         encoded = _saved(drawn, "PNG")
         if len(encoded) <= _HEAVY:

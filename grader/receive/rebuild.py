@@ -241,7 +241,7 @@ class _Rebuilding:
             elif loose:
                 texts = loose
                 if slot.own:
-                    self._remark(slot, "left as handed out; the text beside it is taken for the answer.")
+                    self._remark(slot, "left as handed out; the text beside it counts as the answer.")
             if texts:
                 slot.cell.source = "\n\n".join(texts)
             elif not slot.own:

@@ -98,7 +98,7 @@ class _Source:
         )
         if not share:
             raise GraderError(
-                f"Nothing in it is named as {layout.name} names files, e.g. {self._example(self.views[0])!r}. Leave --as out to see what it is taken for."
+                f"Nothing in it has a name like the names that {layout.name} gives files, e.g. {self._example(self.views[0])!r}. Leave --as out to see what it seems to be."
             )
         return Recognised(layout, view.offers)
 

@@ -234,7 +234,7 @@ def _text(data: bytes) -> str:
         raise Unreadable(f"It has more than {MAX_FILE // 2**10} KiB, too much for a request. Write less.")
     wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     if data.startswith(_NO_TEXT) or (b"\0" in data and not wide):
-        raise Unreadable("It is no plain text. Save it as a text file (.txt).")
+        raise Unreadable("It is not plain text. Save it as a text file (.txt).")
     try:
         return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:

@@ -179,7 +179,7 @@ class Analysis:
 
     def notes(self, result: Result) -> list[str]:
         """What there is to know about a submission."""
-        anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
+        anew = ["Handed in again since it was graded."] if result.student in self.anew else []
         late = (
             [f"{result.marked_late} marks it as late; by how much is not known."]
             if result.marked_late

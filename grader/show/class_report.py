@@ -150,7 +150,7 @@ def summary(found: Analysis) -> list[str]:
         )
     for named, words in (
         (given_in, "right given an earlier mistake"),
-        (with_working, "right with a working earlier exercise in the place of their own"),
+        (with_working, "right with a working earlier exercise instead of their own"),
     ):
         if counts := [count for result in found.results if (count := len(named(result)))]:
             count, students = sum(counts), len(counts)

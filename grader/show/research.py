@@ -28,7 +28,7 @@ COLUMNS = {
     "student": "number of a student, drawn at random for this export alone; the same in all rows of a student",
     "lab": "folder name of the lab",
     "exercise": "name of the exercise, or of the written answer",
-    "standing": "how the student stands in the lab: not handed in; collected, not graded yet; graded; unreadable; not run to the end; excused; zero (the last two by an instructor's decision)",
+    "standing": "the student's state in the lab: not handed in; collected, not graded yet; graded; unreadable; not run to the end; excused; zero (the last two by an instructor's decision)",
     "run": "how the run of the notebook ended: graded, incomplete (cells were missing), timed out, crashed, out of memory, unreadable; empty if there was none",
     "hand-ins": "how many different hand-ins of the student were graded in the lab, with this one, which is the last; empty if nothing was graded",
     "points": "points for the exercise, before deductions, with those given by hand; empty if there are none (yet)",
@@ -38,7 +38,7 @@ COLUMNS = {
     "misconceptions": "names of the misconceptions that were recognised in the exercise, separated by blanks; they are explained in the lab's misconceptions.py",
     "misconceptions before": "the same, of the hand-ins that were graded before the last one",
     "given": "1 if the exercise is right given a mistake in an earlier one, else 0; empty if nothing was graded",
-    "working": "1 if the exercise is right with a working earlier one in the place of the student's, else 0; empty if nothing was graded",
+    "working": "1 if the exercise is right with a working earlier one instead of the student's, else 0; empty if nothing was graded",
     "days late": "days after the student's own deadline, rounded up; 0 if in time; empty if nothing was graded, or it is not known",
 }
 """Column -> what the data dictionary says of it."""

@@ -135,7 +135,7 @@ def anew_in_words(lab: str, count: int) -> str:
     """That so many have handed in anew, and what to do."""
     were = "was" if count == 1 else "were"
     since = "it was" if count == 1 else "they were"
-    return f"{count} {were} handed in anew since {since} graded: run `grader autograde {lab}`."
+    return f"{count} {were} handed in again since {since} graded: run `grader autograde {lab}`."
 
 
 def standing(course: Course, section: str | None = None) -> tuple[list[list[str]], list[str], list[str]]:
@@ -199,7 +199,7 @@ def _state(standing: Standing, score: float, anew: bool) -> str:
     notes = [
         *(["zero"] if standing is Standing.ZERO else []),
         *([str(standing)] if standing in (Standing.UNREADABLE, Standing.CUT_SHORT) else []),
-        *(["handed in anew"] if anew else []),
+        *(["handed in again"] if anew else []),
     ]
     return f"{score:g} ({', '.join(notes)})" if notes else f"{score:g}"
 

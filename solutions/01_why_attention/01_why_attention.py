@@ -21,7 +21,7 @@
 #
 # - write a recurrent network, and name its three problems;
 # - compare a query with keys, and turn the scores into a weighted average;
-# - read an alignment: which source word lies behind which translated word;
+# - read an alignment: which source word each translated word comes from;
 # - say what attention does not know, and what it costs.
 #
 # **You need** lab 00 and the idea of a gradient. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
@@ -180,7 +180,7 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 #
 # $$\tilde h_t = \tanh(x_t W + (r_t \odot h_{t-1})\,U) \qquad h_t = z_t \odot h_{t-1} + (1 - z_t) \odot \tilde h_t$$
 #
-# The last formula holds the idea. $\tilde h_t$ is a proposal for the new state, and it looks like the plain network's formula. Where
+# The last formula contains the idea. $\tilde h_t$ is a proposal for the new state, and it looks like the plain network's formula. Where
 # $z_t$ is near 1, the old state passes through almost unchanged. Where it is near 0, the proposal takes its place. The reset gate
 # decides how much of the past the proposal may use.
 #
@@ -619,9 +619,9 @@ def additive_scores(
 # %% [markdown]
 # <details><summary>Hint 1: a table of sums</summary>
 #
-# For plain numbers: with `a` of shape (4,) and `b` of shape (6,), `a[:, np.newaxis] + b` has shape (4, 6) and holds every
-# sum. Where does the new axis go when the features come after it and perhaps a batch before it? Write the two shapes that you want to add
-# one below the other.
+# For plain numbers: with `a` of shape (4,) and `b` of shape (6,), `a[:, np.newaxis] + b` has shape (4, 6) and contains every sum. Where
+# does the new axis go when the features come after it and perhaps a batch before it? Write the two shapes that you want to add one below
+# the other.
 # </details>
 # <details><summary>Hint 2: from features to one number</summary>
 #
@@ -1360,10 +1360,9 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 # ### Where do the vectors come from? (optional)
 #
 # One reason why the vectors of *train* and *station* are similar: the two words keep similar company. So let us make some vectors, from nothing but counting. The text
-# is real: 8,470 sentences that describe functions of Python libraries. For each pair of the 600 most frequent words, count how often they stand at most four
-# places apart in a sentence. Each row of this table says what company a word keeps.
+# is real: 8,470 sentences that describe functions of Python libraries. For each pair of the 600 most frequent words, count how often they occur at most four places apart in a sentence. Each row of this table says what company a word keeps.
 #
-# Frequent words such as *the* stand near everything, so raw counts say little. So divide each count by what chance would give, and take the
+# Frequent words such as *the* occur near everything, so raw counts say little. So divide each count by what chance would give, and take the
 # logarithm. This is **pointwise mutual information** (PMI); negative values are set to 0 here. Then keep the 64 strongest directions of the
 # table, which a *singular value decomposition* (SVD) finds. Now each word has 64 numbers. They are made once, from all sentences together, and are the same in every sentence.
 
@@ -1598,7 +1597,7 @@ show_figure(
 # layer's path counts its states, both ends included.) What counts as an operation, as in the paper:
 #
 # - *recurrent*: at each position, the old state times its (d, d) matrix; the word's own matrix is left out;
-# - *convolutional* and *dilated*: three (d, d) matrices at every position, also at the first ones, where part of the kernel lies before
+# - *convolutional* and *dilated*: three (d, d) matrices at every position, including the first ones, where part of the kernel lies before
 #   the first word.
 #
 # Run the cell as often as you like.

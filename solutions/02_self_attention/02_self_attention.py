@@ -774,7 +774,7 @@ watch_it_learn(
 # ### Find the missing control
 #
 # So it takes attention to look a name up. Or does it? Perhaps any network that trains on these books would have learned the same. A
-# **control** is an experiment in which the supposed cause is missing and all else is the same. Choose one of four and see its result. The
+# **control** is an experiment in which the supposed cause is missing and everything else is the same. Choose one of four and see its result. The
 # collapsed cells train attention with other seeds, and also a
 # network without attention that sees the whole book at once.
 
@@ -1222,7 +1222,7 @@ _, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4),
 print("September, if septembre is padding:", shortened[1])
 
 # %% [markdown]
-# The strong cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
+# The strong cells are an **alignment**: which source word belongs to which target word. Lab 05 trains a real translator, and there no
 # matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
@@ -1280,7 +1280,7 @@ word_moves(read)
 #
 # Your function knows nothing about words. It needs queries, keys and values, whatever they stand for. Here are five small stories
 # from other fields. Nothing is trained in them: the queries and keys are chosen by hand, so you can see what attention itself
-# contributes. Beside each result stands the plain average, which looks at everything equally.
+# contributes. Beside each result you see the plain average, which looks at everything equally.
 #
 # Four helpers come first. One turns letters into vectors, one puts each letter's neighbours beside it, one shuffles, and the last is your attention with a sharper softmax.
 

@@ -182,7 +182,7 @@ head_columns(
 # %% [markdown]
 # ### Exercise 1: `multi_head_attention_loop`
 #
-# Write exactly this, head by head. The matrices hold all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
+# Write exactly this, head by head. The matrices contain all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
 # head 1, and so on; `w_key` and `w_value` likewise. As in lab 02's cross-attention, `x` asks and `memory` answers; in self-attention both are
 # the same words. (If you left those sections of lab 02 for later: `x` gives the queries, `memory` the keys and the values.)
 #
@@ -1370,7 +1370,7 @@ show_table(["", *columns.values()], list(zip(names, *cells, strict=True)),
 
 # %% [markdown]
 # **Determiner → noun: the head passes.** It found 19 of the 20 nouns, and in new sentences 15. The next word is the noun in only 8 sentences, both
-# times. In the other 12, at least one adjective stands in between, and the head often gets past it.
+# times. In the other 12, at least one adjective comes in between, and the head often gets past it.
 #
 # **Verb → subject: the head fails.** It found 11 subjects, and the best fixed step only 5. In new sentences it found 4, no more than the fixed step
 # with its 6. Nothing about the head has changed. It was chosen because it fitted the first twenty, and part of such a fit is luck. The last row shows
@@ -1678,7 +1678,7 @@ show_table(["head", *asked], rows,
 # %% [markdown]
 # See the two jobs in one sequence, in which six letters come again and again. Each row is a letter that asks, each column one that it may look at. The head that
 # looks at the letter before has a stripe beside the diagonal. An induction head has one
-# five places back: the same letter stood six places back, so the one after it stands five places back.
+# five places back: the same letter was six places back, so the one after it is five places back.
 
 # %% tags=["skip-grading"]
 def of_best(weights: torch.Tensor, wanted: torch.Tensor) -> np.ndarray:
@@ -1702,7 +1702,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Layer 2 holds induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of
+# Layer 2 contains induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of
 # its heads gives the previous letter several times as much attention as equal shares would, so each place carries a trace of the letter before it. That is all that layer 2
 # needs. Nobody asked for a tidy division of labour, and it is not as tidy as a drawing of it: the other head, and the blend of both, do their part.
 #

@@ -150,7 +150,7 @@ measured("positional_encoding.no_table", shown=rows[0][1] < rows[1][1] == "1.000
 # tells such twins apart.)
 #
 # **Discuss with a neighbour,** or write two sentences. For which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
-# translation, of the word *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
+# translation, of the word *not*. And what would you add to a word to say where it is? Note your idea down and compare it with the next section.
 #
 # A note for later: all this is about attention in which every word sees every other. With a **causal** mask it is different, as section 8 shows.
 
@@ -480,8 +480,8 @@ measured("positional_encoding.before_after",
 
 # %% [markdown]
 # Notice two things. The three curves on the right are identical: **only the distance counts**. And they are symmetric: the dot product of
-# (40, 43) is the same as that of (43, 40). On its own it does not tell *before* from *after*. (Some notes say it does.) For that, a matrix
-# must stand between the two vectors.
+# (40, 43) is the same as that of (43, 40). On its own it does not tell *before* from *after*. (Some notes say it does.) For that, there
+# must be a matrix between the two vectors.
 #
 # Which matrix? Go $k$ steps on. The angle of a pair grows from $a$ to $a + b$, with $b = \omega k$, and school mathematics says
 #

@@ -213,8 +213,7 @@ check("transformer_pytorch.layer_norm")
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
 #
-# The check sets the weights itself, so it has to find them by the names given in the docstring. The same holds for all exercises that
-# follow.
+# The check sets the weights itself, so it has to find them by the names given in the docstring. The same is true of all exercises that follow.
 
 # %% nbgrader={"grade": false, "grade_id": "FeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class FeedForward(nn.Module):
@@ -273,7 +272,7 @@ check("transformer_pytorch.FeedForward")
 #
 # $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
 #
-# **Dropout** sets some of the numbers to 0 while the model is trained, here one in ten, chosen anew each time ([Srivastava et al.
+# **Dropout** sets some of the numbers to 0 while the model is trained, here one in ten, chosen at random each time ([Srivastava et al.
 # 2014](https://jmlr.org/papers/v15/srivastava14a.html)). So no feature can rely on one other feature being there.
 #
 # Why the sum and the LayerNorm? Measure it. Here are 24 encoder layers with random weights: complete, without the sum, without the LayerNorm, and without both.
@@ -1115,8 +1114,8 @@ from course_utils import check
 check("transformer_pytorch.label_smoothed_loss")
 
 # %% [markdown]
-# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` is the formula of Szegedy et al.: $\epsilon / V$ for every class, also for the
-# label and for padding. With a vocabulary of thousands the two hardly differ, but with few classes they do.
+# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` is the formula of Szegedy et al.: $\epsilon / V$ for every class, including
+# the label and padding. With a vocabulary of thousands the two hardly differ, but with few classes they do.
 #
 # ### Exercise 11: `warmup_schedule`
 #
@@ -1777,7 +1776,7 @@ show_figure(
 # it, and one that has nothing to look for may rest on `<eos>`. Try `alignment_heads(alignment, layer=0)`, too.
 #
 # A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's output, and
-# there every French position has already been mixed with the others: the column *Afrique* marks where the word stood, but the vector there says more than
+# there every French position has already been mixed with the others: the column *Afrique* marks where the word was, but the vector there says more than
 # that one word.
 #
 # Now it is your turn. Type French, using words that the model knows; try an adjective, a negation, a question, a different word order.
@@ -2272,7 +2271,7 @@ if rows:
 # | rotary positions | turn queries and keys by their position (lab 04) | relative positions, nothing to add ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) |
 #
 # SwiGLU has three matrices instead of two, so its inner width is two thirds as large. Rotary positions act inside the self-attentions, so
-# nothing is added to the embeddings any more. Each run adds one change to those before. Set `TRY_TODAY = True`; five short trainings take one to two
+# nothing is added to the embeddings any more. Each run adds one change to those before. Set `TRY_TODAY = True`; five short training runs take one to two
 # minutes. Measured once, the loss after 300 steps went from 1.10 to 1.05 and the exact match stayed between 76 % and 79 %: a model this small has
 # little to gain.
 

@@ -1357,7 +1357,7 @@ def beam_search(
 # **A good place for a break.** The model is whole, and it can learn. What is left is saving it, training it, and comparing it with its
 # twin. If you go on another day, run the cell at the top first, *Continue here*.
 #
-# A `.keras` file holds two things: how to recreate the model (its *configuration*), and its weights. See what happens to yours:
+# A `.keras` file contains two things: how to recreate the model (its *configuration*), and its weights. See what happens to yours:
 
 # %%
 import tempfile

@@ -95,7 +95,7 @@ for example in unfinished[:6]:
 
 # %% [markdown]
 # In the second task only one thing decides: which noun comes *first*, eleven to seventeen words before the verb. Nothing else helps. Any preposition, relative clause
-# or adjective may stand beside any noun, and the number of the last noun, close to the verb, is drawn independently of the subject's.
+# or adjective may go with any noun, and the number of the last noun, close to the verb, is drawn independently of the subject's.
 #
 # ### Exercise 1: `samples_per_length`
 #
@@ -274,7 +274,7 @@ for name, task in TASKS.items():
 # ## 3. A bag of words
 #
 # Here is the simplest model that reads at all, a **bag of words**. It notes which words occur in a text and forgets where. A small network does the
-# rest. A **bag of pairs** also notes which two words stand next to each other, so it knows a little about order.
+# rest. A **bag of pairs** also notes which two words are next to each other, so it knows a little about order.
 #
 # ### Exercise 3: `bag_of_ngrams`
 #
@@ -951,7 +951,7 @@ class MaskedMean(keras.layers.Layer):
 # ### Exercise 8: `build_classifier`
 #
 # Put it together: ids, `PositionalEmbedding`, one `TransformerEncoder`, `MaskedMean`, dropout, and a dense layer that gives one **logit** for each class, without a softmax. The loss takes care of the softmax, if it knows that these are logits: with
-# `SparseCategoricalCrossentropy()` alone, Keras takes them for probabilities, and nothing complains. (*Sparse* means that labels are numbers, not rows with a single 1.)
+# `SparseCategoricalCrossentropy()` alone, Keras treats them as probabilities, and nothing complains. (*Sparse* means that labels are numbers, not rows with a single 1.)
 
 # %%
 logits, label = np.array([[2.0, -1.0, 0.5]]), np.array([0])
@@ -1440,7 +1440,7 @@ show_figure(
 # %% [markdown]
 # ## 8. Which mistakes, and how sure? (optional)
 #
-# Accuracy is one number. A **confusion matrix** says which classes are taken for which. Each row is a true class, and its entries sum to 1.
+# Accuracy is one number. A **confusion matrix** says which classes are mistaken for which. Each row is a true class, and its entries sum to 1.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.classification import confusion_map, reliability
@@ -1598,7 +1598,7 @@ measured("text_classification.sure", shown=float(rows[1][2]) >= 0.7)
 # | `Could not locate class` when a model is loaded | `custom_objects` is missing |
 # | a `TypeError` about arguments when a model is loaded | `get_config` lacks one |
 # | the encoder is no better than a bag | no positions; or the task needs no order |
-# | each epoch starts slowly | batches are made anew in Python: no `cache` |
+# | each epoch starts slowly | batches are built again in Python: no `cache` |
 #
 # ## Review quiz
 

@@ -82,9 +82,8 @@ show_decoders()
 
 # %% [markdown]
 # The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters. One more
-# token stands in front of it, a **prefix**: its language. So the model learns twenty tasks at once, and you choose one by its prefix. T5
-# ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with
-# prefixes such as *translate English to German:*.
+# token comes in front of it, a **prefix**: its language. So the model learns twenty tasks at once, and you choose one by its prefix. T5
+# ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with prefixes such as *translate English to German:*.
 #
 # A test asks for names that the model has not seen. But many names are on the lists of several languages, as *anna* is. If the entries were split at random, most of these
 # names would be in the test under one language and in training under another. So the *names* are split, each with all its languages, as lab 07's `split_by_group` does.
@@ -1595,7 +1594,7 @@ if real:
 #
 # ### Find the missing control (optional)
 #
-# The claim: this head finds the place where its token stood before, and looks at the token that *followed*. Somebody objects: *in this sentence, such tokens
+# The claim: this head finds the place where its token occurred before, and looks at the token that *followed*. Somebody objects: *in this sentence, such tokens
 # are* book *and* because. *Perhaps the head just likes such words.* The table has the share of attention on the token that followed
 # last time, averaged over the tokens that come a second time, and the median of all heads.
 
@@ -1890,7 +1889,7 @@ pretrained_time_line()
 # naming a task, and compare the three shapes.
 #
 # A summariser of 2017 and one of today have much in common. Both have causal attention over what has been written, shifted targets, a softmax
-# over the vocabulary, and a loss on the summary alone. Two things are different: where the article stands, and how much text the model was
+# over the vocabulary, and a loss on the summary alone. Two things are different: where the article is, and how much text the model was
 # trained on
 # before.
 #

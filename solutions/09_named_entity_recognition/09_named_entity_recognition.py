@@ -291,7 +291,7 @@ for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"],
 # | tag | −100 | B-Name | −100 | −100 | I-Name | −100 | −100 | O | O | B-Designation | −100 |
 #
 # The comma is attached to the name, yet it is a separate word and outside the name, because `end` is exclusive: the comma starts exactly
-# where the name ends. Write `<=` instead of `<`, and a name with a comma behind it gets the comma as its last word.
+# where the name ends. Write `<=` instead of `<`, and a name with a comma after it gets the comma as its last word.
 #
 # ### Exercise 2: `align_labels`
 #
@@ -1027,8 +1027,8 @@ def rules(text: str) -> list[Entity]:
 #   an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
 # - **Small batches.** Four steps with four résumés take about as long as one step with sixteen. There are few examples, so the lab prefers more
 #   steps.
-# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, are drawn anew in each
-#   epoch.
+# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, are drawn again in
+#   each epoch.
 #
 # Training makes two passes through the data. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for the
 # training alone.
@@ -1317,7 +1317,7 @@ measured("named_entity_recognition.hardest",
 #   with twelve layouts. It is not luck with one training run either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
 #   and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
 # - And look at the e-mail addresses in the figure: there the rule is almost perfect. In a project you could use the rule for such labels, and the
-#   model for the rest. Decide that on `validation`, label by label, and not on this set.
+#   model for the rest. Decide that on `validation`, label by label, not on this set.
 #
 # ### Texts that no template wrote
 #
@@ -1412,13 +1412,13 @@ find_the_control(
 # over from this lab is the method, not the number.**
 
 # %% [markdown]
-# ### Sentences that are no résumés (optional)
+# ### Sentences that are not résumés (optional)
 #
 # How does the model do on other texts? `sentences_by_hand` has 150 sentences of news, encyclopaedia articles and letters, written for this lab by hand, with
 # *person*, *place*, *organisation* and *date*. Five of the résumés' ten labels come close to these four. The others, such as *Skills*, have no
 # counterpart, so what the model finds for them is dropped.
 #
-# A rule stands beside the model: words with capitals inside a sentence are names; months and years are dates. It cannot tell people from places, so
+# The model is compared with a rule: words with capitals inside a sentence are names; months and years are dates. It cannot tell people from places, so
 # it gives every name the label that is most frequent in the **development** half. In that half you may look as often as you like. The **test** half
 # is for one look, below.
 #

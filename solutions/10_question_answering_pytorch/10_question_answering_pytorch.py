@@ -1075,7 +1075,7 @@ show_figure(
 # trained on questions that need one.
 #
 # Where does it look? Each story has two strips, one for the first token of the answer and one for the last. The darker a token, the higher its
-# probability; numbers below 0.05 are left out. The reader was trained for questions like the first, and not for those like the second: compare how
+# probability; numbers below 0.05 are left out. The reader was trained for questions like the first, not like the second: compare how
 # dark the strips are. The best span is framed in both. The best span need not be a good one.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -1184,7 +1184,7 @@ measured("question_answering_pytorch.on_prose",
 # silence: 19. With three passes, all three left it: 48, 54 and 56. **One good run does not tell you that a recipe works**; repeat it with another
 # seed before you trust it. And there is a mistake in this account, which we leave in because it is so common: these runs were compared on the *test*
 # part. If you choose by a test part, its score is a little too good afterwards. Such choices belong on the development part. Here there were only two
-# recipes to choose from, and one of them failed in one run of three, so the score has probably gained little. With fifty recipes it could gain much
+# recipes to choose from, and one of them failed in one run out of three, so the score has probably gained little. With fifty recipes it could gain much
 # more.
 
 # %% tags=["skip-grading"]
@@ -1661,7 +1661,7 @@ show_table([f"{len(forty)} questions, it always answers", "exact match", "F1"],
            rows)
 
 # %% [markdown]
-# The first two lines are the same reader, asked by your loop and by theirs. The last line is after five more steps. They show that the library's loop
+# The first two lines are the same reader, run in your loop and in theirs. The last line is after five more steps. They show that the library's loop
 # runs; they are too few to expect a better reader. And the other way round: **your** reader in the library's form. Save it, and anybody can use it
 # without your code.
 #

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # Lab 12: from text to text
 #
-# Every model that you have built so far got numbers in place of text. Who decides what gets a number? Here you write the answer of GPT-2 and
+# Every model that you have built so far got numbers instead of text. Who decides what gets a number? Here you write the answer of GPT-2 and
 # most models since: a tokenizer that is *learned* and can write anything. Then one model does seven tasks, and you name the task in the
 # text that you type.
 #
@@ -66,7 +66,7 @@ from course_utils.widgets.predict import measured, predict
 # every letter a number. Then nothing is unknown, but a name of eight letters takes eight steps to write.
 #
 # **Byte-pair encoding** ([Sennrich et al. 2016](https://arxiv.org/abs/1508.07909)) is between the two. Begin with single characters. Find the
-# two neighbours that stand side by side most often, and make them one new token. Do it again, and again. Frequent words become one token,
+# two neighbours that occur side by side most often, and make them one new token. Do it again, and again. Frequent words become one token,
 # rare words stay in pieces, and nothing is ever unknown.
 #
 # GPT-2 ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)) begins
@@ -156,7 +156,7 @@ for pair in sorted(counts, key=counts.get, reverse=True)[:6]:
 # %% [markdown]
 # ### Exercise 2: `merge`
 #
-# Now the pair becomes one token, wherever it stands in a word. Go from left to right. What has been merged is used up: `a a a` with the pair `a a` becomes `aa a`.
+# Now the pair becomes one token, wherever it occurs in a word. Go from left to right. What has been merged is used up: `a a a` with the pair `a a` becomes `aa a`.
 
 # %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def merge(word: tuple[bytes, ...], pair: tuple[bytes, bytes]) -> tuple[bytes, ...]:
@@ -642,7 +642,7 @@ for text in (
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
-# How good is it? If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*. Beside each task stands a simple rival. For most tasks it always gives the most frequent answer of the training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
+# How good is it? If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*. Each task has a simple rival. For most tasks it always gives the most frequent answer in training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.worst")
@@ -709,7 +709,7 @@ show_table(["task", "one model for all", "specialist"],
 
 # %% [markdown]
 # Compared question by question, the shared model is ahead in headlines with every seed, and the specialist in entities and similarity. In translation and languages the two cannot be told apart with any seed, although in languages the shared model gets more right each time. For the verb, 150 is chance: of
-# the specialist's 270 steps, 200 are warm-up, and only one seed of three learned the task (with 700 steps, an earlier specialist got all 300 right). So sharing helped with headlines, and with the verb for two seeds out of three; it cost something in two tasks.
+# the specialist's 270 steps, 200 are warm-up, and only one seed out of three learned the task (with 700 steps, an earlier specialist got all 300 right). So sharing helped with headlines, and with the verb for two seeds out of three; it cost something in two tasks.
 #
 # Is the *reason* right whenever the answer is? And what do wrong answers look like?
 
@@ -861,7 +861,7 @@ related = np.corrcoef(said[there], wanted[there])[0, 1]
 print(f"correlation of the model's numbers with those that were wanted: {related:.2f}")
 
 # %% [markdown]
-# Nearly four of five numbers are right, nine out of ten are near, and they rise and fall with the right answers. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of section 5, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
+# Nearly four out of five numbers are right, nine out of ten are near, and they rise and fall with the right answers. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of section 5, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
 #
 # ### Exercise 9: `span_corruption` (optional)
 #
@@ -927,7 +927,7 @@ print(f"{len(text)} words; the model reads {len(read)} and writes {len(write)}. 
 # | | shape | reads | says, and its loss counts |
 # |---|---|---|---|
 # | **masked words**: BERT ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)) | encoder | Jane `[MASK]` Africa in September, both sides | *visits*, at its place; 15 % of the words |
-# | **next word**: GPT (Radford et al. 2018; lab 08) | decoder | what stands before each place | the next word, at every place |
+# | **next word**: GPT (Radford et al. 2018; lab 08) | decoder | what comes before each place | the next word, at every place |
 # | **cut-out spans**: T5 (Raffel et al. 2020) | encoder and decoder | Jane `<0>` in September, both sides | `<0>` *visits Africa* `<1>`, from left to right |
 #
 # A masked place is one word. T5's spans may be of any length, since a sentinel does not tell how long its gap is. Section 11 of lab 08 shows who used which shape, and when.
@@ -976,7 +976,7 @@ for text in ("paul can never [mask] for us", "paul can never [mask] french",
 # Which of the three ways is best? Their losses cannot tell you: predicting a masked word from both sides is a different task from predicting the next word. So give all models a task that each of them can do.
 #
 # - **Fill one gap.** One word of a new text is missing. Choose among the same ten candidates: the right word and nine others, drawn by how frequent they are. A verb has two candidates, *is* and *are*.
-# - **Learn a task from 200 labels**: *acceptable*, and the library that a docstring is from. The answer is one more word, in a gap behind the text. The rival is the same model without pretraining.
+# - **Learn a task from 200 labels**: *acceptable*, and the library that a docstring is from. The answer is one more word, in a gap after the text. The rival is the same model without pretraining.
 #
 # An encoder and an encoder-decoder see both sides of a gap. A decoder sees one. But you can ask it in another way: put each candidate into the gap, and take the one that makes the *whole text* likeliest.
 #
@@ -1008,9 +1008,9 @@ show_table(["learn from 200 labels", *labelled], results(
     + ["nearest noun", "TF-IDF"], labelled))
 
 # %% [markdown]
-# **Counting is a strong rival.** The words before and behind the gap, and how often such pairs occur, find 263 words of lab 05's sentences and 166 of documentation. Only the decoder, asked by the whole text, is ahead in the sentences. In documentation it is level with the counts.
+# **Counting is a strong rival.** The words before and after the gap, and how often such pairs occur, find 263 words of lab 05's sentences and 166 of documentation. Only the decoder, asked for the likeliest whole text, is ahead in the sentences. In documentation it is level with the counts.
 #
-# **The words after a gap are worth a lot.** The same decoder finds about 204 words of the sentences from what stands before them, and about 276 by the whole text.
+# **The words after a gap are worth a lot.** The same decoder finds about 204 words of the sentences from what comes before them, and about 276 if it is asked for the likeliest whole text.
 #
 # **Seeing both sides is not enough.** The encoder sees them too, and finds 240 to 252. A decoder is asked for every word of a text, an encoder only for 15 % of them. Is that why? The control is an encoder with 40 % masked. It finds 244 and 259, hardly more. So the table does not show what makes the difference.
 #
@@ -1022,7 +1022,7 @@ show_table(["learn from 200 labels", *labelled], results(
 #
 # Does pretraining on gap texts help the model of section 6 itself? It was tried once for the course. The model of section 6 first learned from 600 batches of gap
 # texts, cut out of the course's English: the sentences of lab 05, articles and docstrings. Then it learned one task from 1,000 examples, in 400
-# batches of 32. Two rivals stand beside it: the same 400 batches without pretraining, and 1,000 batches of the task, as many as both together.
+# batches of 32. It has two rivals: the same 400 batches without pretraining, and 1,000 batches of the task, as many as both together.
 
 # %% tags=["skip-grading"]
 from course_utils.data.pretraining import load_pretraining
@@ -1039,7 +1039,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 
 # %% [markdown]
 # Here it did not help; it did harm. With every seed and in both tasks, the pretrained model is right less often than the one that started from scratch.
-# The 600 batches were spent better on the task itself. That is no verdict on pretraining. These gap texts have about half a million tokens. T5 read 34
+# The 600 batches were spent better on the task itself. That is not a verdict on pretraining. These gap texts have about half a million tokens. T5 read 34
 # billion, with 220 million weights (Raffel et al. 2020, sections 3.1.1 and 3.1.2). We did not try where between the two it begins to pay off, and we
 # do not know why it does harm. Lab 09 shows the other end: an encoder that others have pretrained on a lot of text.
 #
@@ -1352,7 +1352,7 @@ measured("text_to_text.rivals", shown=best.low > 0)
 
 # %% [markdown]
 # Beginnings are a strong rival elsewhere, too. In See et al. ([2017](https://arxiv.org/abs/1704.04368)), the first three sentences of a news article had a higher
-# ROUGE than the authors' own summariser. Here the first sentence can be beaten without any model. Cut the text after 11 words: recall falls and precision rises. F1 lies nearer to the smaller of the two, here precision, so the score is clearly higher. So part of what ROUGE measures is *length*, and no score should stand without it. (The 11 were chosen on these very pairs,
+# ROUGE than the authors' own summariser. Here the first sentence can be beaten without any model. Cut the text after 11 words: recall falls and precision rises. F1 lies nearer to the smaller of the two, here precision, so the score is clearly higher. So part of what ROUGE measures is *length*, and no score should be given without it. (The 11 were chosen on these very pairs,
 # so luck helps them a little. *As long as wanted* knows how long each wanted summary is; here that is worth no more than 11 words for all.)
 #
 # The name alone, two words on average, cannot be told apart from the first sentence with its 22, and name and beginning together are the best of all that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) Not
@@ -1499,7 +1499,7 @@ print(f"wanted   {searched[0].summary}")
 #
 # ### Tune it
 #
-# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training was done in advance: two passes over the pairs, 5 to 12 minutes per model. Here you read what each model wrote about the same hundred texts.
+# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training was done in advance: two passes through the pairs, 5 to 12 minutes per model. Here you read what each model wrote about the same hundred texts.
 #
 # A higher score can come from reading the text. It can also come from the name alone. So there are three models, trained in the same way, and two of them are controls:
 #
@@ -1545,14 +1545,14 @@ measured("text_to_text.tuned", shown=min(gains[name].low for name in (
 # %% [markdown]
 # Tuning works: even without the name, the score is clearly higher than that of the first sentence. All three write about 8 words, near the authors' 9 or 10, where SmolLM2 wrote 16 or 22 before. So part of what they have learned is the *form* of a summary. The form is not all: name and text, cut to the same length, score .254.
 #
-# And the controls speak for the text. Without it the score falls by .064, without the name by .053, both clearly. The loss agrees. For each token of the wanted summaries it is 2.44 with name and text, 2.65 with the text only, and 3.01 with the name only (one training each).
+# And the controls speak for the text. Without it the score falls by .064, without the name by .053, both clearly. The loss agrees. For each token of the wanted summaries it is 2.44 with name and text, 2.65 with the text only, and 3.01 with the name only (one training run each).
 #
 # *tuned* is only barely ahead of the name followed by the beginning, which took no training at all. And it is this table that made *tuned* the winner. Would you report it?
 #
 # ### The test, once
 #
 # For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
-# Beside the winner stand its controls.
+# The winner is shown with its controls.
 
 # %% tags=["skip-grading"]
 from functools import partial
@@ -1698,7 +1698,7 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 # | what you see | likely cause |
 # |---|---|
 # | accents come back as `��` | each token is decoded alone |
-# | a token is not in the vocabulary | merges applied in another order than they were learned |
+# | a token is not in the vocabulary | merges applied in a different order from the one in which they were learned |
 # | the merges differ from the package's after a while | another rule for ties, or words not counted as often as they occur |
 # | the model never stops | the end of the target is not a label, or does not count |
 # | good loss, nonsense when it writes | the labels are not shifted: the decoder has read the answer |
@@ -1717,7 +1717,7 @@ quiz("text_to_text")
 #
 # - Learn merges from a language that you speak, and compare the lengths of a text and of its translation. Who pays more for the same sentence?
 # - **Where is Kenji?** Section 6's model does not learn to answer questions about stories. Let it point at places of the source ([See et al. 2017](https://arxiv.org/abs/1704.04368)), or start from a pretrained encoder. Which of the two helps?
-# - **A fairer test of reading.** Give the tuned models of section 8 the text of *another* function behind the right name. What would you expect of ROUGE, if the text counts?
+# - **A fairer test of reading.** Give the tuned models of section 8 the text of *another* function after the right name. What would you expect of ROUGE, if the text counts?
 # - **A control for the prefix.** Add examples in which the same article has to become a headline or the name of its day, by its prefix. Does the table of *Find the missing control* change?
 # - Raffel et al. (2020), [*Exploring the limits of transfer learning with a unified text-to-text transformer*](https://arxiv.org/abs/1910.10683). Section 3 compares nearly everything that you could ask about.
 # - Sennrich et al. (2016), [*Neural machine translation of rare words with subword units*](https://arxiv.org/abs/1508.07909).

@@ -281,7 +281,7 @@ def find_leaks(
 # </details>
 # <details><summary>Hint 2: leaked rows are missing</summary>
 #
-# The copy in the training set may stand before the row of the test set or behind it. Collect the whole training set first.
+# The copy in the training set may come before the row of the test set or after it. Collect the whole training set first.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_find_leaks", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -604,7 +604,7 @@ def tfidf(some: np.ndarray, labels: np.ndarray):
 # ### Exercise 5: `learning_curve` (optional)
 #
 # Would more labels help? Labels cost money, so plot the accuracy against their number *before* you order more. One training run with 24 labels says little,
-# because another 24 would have given another result. So repeat it. Each row of `orders` is another order of the training rows, and each size takes the **first** rows
+# because another 24 would have given another result. So repeat it. Each row of `orders` is a different order of the training rows, and each size takes the **first** rows
 # of it. The larger sets then contain the smaller ones. (This exercise can wait, as 8, 9 and 10 can. If you are graded, ask whether they count.)
 #
 # The standard deviation between repeats says how far chance moves a single run. It is estimated from a sample, so divide by the number of repeats minus 1.
@@ -1295,8 +1295,8 @@ def perfect(shares: np.ndarray) -> tuple[float, float]:
 
 # %% [markdown]
 # Now compare all three encoders, as trained and with their best temperature. A temperature that was chosen on some texts fits these texts a little too
-# well. So the validation groups are cut into two halves. Each half gets the temperature that is best for the *other* half. Beside each error stands its
-# noise floor: 95 % of perfect models have an error in this range. The softmax is your own from lab 00 if it passes its check, and ours otherwise.
+# well. So the validation groups are cut into two halves. Each half gets the temperature that is best for the *other* half. Each error is shown with
+# its noise floor: 95 % of perfect models have an error in this range. The softmax is your own from lab 00 if it passes its check, and ours otherwise.
 
 # %% tags=["skip-grading"]
 predict("your_own_dataset.sure")
@@ -1679,7 +1679,7 @@ print(f"bfloat16: logits differ by up to {float((rough - exact).abs().max()):.3f
       f"{same} of {size} choices are the same")
 
 # %% [markdown]
-# Accumulated gradients are those of the large batch, up to rounding. That holds because all parts have the same number of texts, and each loss is divided by the number of
+# Accumulated gradients are those of the large batch, up to rounding. That is so because all parts have the same number of texts, and each loss is divided by the number of
 # parts. (If the loss is a mean over *tokens*, as in lab 05, parts with few tokens would count too much: divide the sum by the tokens of all parts.)
 #
 # ## 8. Entities and questions, from your file to a card (optional)

@@ -233,7 +233,7 @@ def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
     slip = "slip(" + (tiny / "misconceptions.py").read_text().split("\nslip(")[1]
     reason = refusal(tiny, "misconceptions.py", slip, f"{slip}\n" + slip.replace("added_two", "another"))
     place = "solutions/00_tiny/misconceptions.py:13: tiny.double: "
-    assert f"{place}the misconception another is taken for ['added_two', 'another']" in reason
+    assert f"{place}the misconception another is mistaken for ['added_two', 'another']" in reason
 
 
 def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny, monkeypatch):
@@ -464,7 +464,7 @@ WRITTEN = """# | points | what the answer does |
         (EX, 'lambda rng: {"x": normal(rng, 2, 5)}', "lambda rng: normal(rng, 2, 5)", f"{EX}:", "gives ndarray; it must give a dict"),
         (EX, "normal(rng, 2, 5)", "nothing(rng)", f"{EX}:", "cannot make its inputs: NameError"),
         (EX, "double = Exercise(", "double = dict(", f"{EX}:1", "there is no Exercise in it"),
-        ("quiz.md", "## What does", "What does", "quiz.md:3", "this is no question"),
+        ("quiz.md", "## What does", "What does", "quiz.md:3", "this is not a question"),
         ("quiz.md", "- [x]", "- [ ]", "quiz.md:3", "Exactly one option of a question is right"),
         ("quiz.md", "  Every number counts twice as much, and so does their sum.\n", "", "quiz.md:3", "does not say why"),
         ("quiz.md", "It leaves the mean as it was.", "It doubles the mean.", "quiz.md:3", "two answers are the same"),

@@ -223,7 +223,7 @@ def test_any_gradebook_can_be_put_in_place_and_the_one_before_it_stays(course, m
     ("name", "content", "words"),
     [
         ("nothing", None, "no backup 'nothing'"),
-        ("empty.db", b"", "is no gradebook"),
+        ("empty.db", b"", "is not a gradebook"),
         ("text.db", b"not a database" * 100, "is damaged"),
     ],
 )

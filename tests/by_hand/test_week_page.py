@@ -150,7 +150,7 @@ def test_more_time_is_given_in_place_with_the_refusals_of_the_command(lab, serve
     for fields, words in (
         ({"student": "nobody", "days": "1", "why": "x"}, "is not on the roster"),
         ({"student": "s01", "days": "nan", "why": "x"}, "An extension is a number of days"),
-        ({"student": "s01", "days": "soon", "why": "x"}, "is no number of days"),
+        ({"student": "s01", "days": "soon", "why": "x"}, "is not a number of days"),
         ({"student": "s01", "days": "1", "why": " "}, "Say why"),
         ({"student": "x" * 2000, "days": "1", "why": "x"}, "at most 1,000 characters"),
     ):
@@ -166,7 +166,7 @@ def test_a_request_is_decided_in_place(lab, server, somebody):
     address = f"{server}/requests/{number}"
     for fields, words in (
         ({"decision": "keep", "reason": " "}, "Say why"),
-        ({"decision": "points", "points": "many", "reason": "x"}, "is no number of points"),
+        ({"decision": "points", "points": "many", "reason": "x"}, "is not a number of points"),
         ({"decision": "points", "points": "9999", "reason": "x"}, "cannot get 9999"),
     ):
         told = save(somebody, address, **fields)

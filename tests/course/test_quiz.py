@@ -52,11 +52,11 @@ def test_questions_are_read_from_markdown():
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("- [x] Before all questions.\n", "1: an answer stands before the first question"),
-        ("## What?\nThis.\n", "2: this is no question"),
+        ("- [x] Before all questions.\n", "1: an answer comes before the first question"),
+        ("## What?\nThis.\n", "2: this is not a question"),
         ("\n## What?\n- [x] This.\n", "2: The option 'This.' does not say why"),
         ("## What?\n- [ ] This.\n  No.\n", "1: Exactly one option of a question is right"),
-        ("## What?\n  A reason without an answer.\n", "2: this is no question"),
+        ("## What?\n  A reason without an answer.\n", "2: this is not a question"),
     ],
 )
 def test_what_is_no_quiz_is_refused_with_its_line(text, said):

@@ -358,7 +358,7 @@ def test_a_typed_sentence_moves_the_word_and_the_plane_stays(published):
     assert [each["sentence"] for each in after["moved"]] == ["bank west", "the EAST bank"]
     assert after["senses"] == before["senses"] and after["bare"] == before["bare"]
     live.asked = {"word": "bank", "sentence": "the east side"}
-    assert "does not stand in this sentence" in live.error
+    assert "does not occur in this sentence" in live.error
     assert "bank west" in "".join(drawn(published[0]["text/html"]).itertext())
     assert "bank in “bank west”: left 1.00" in published[0]["text/plain"]
 

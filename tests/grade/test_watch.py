@@ -432,7 +432,7 @@ def test_what_an_instructor_grades_while_it_waits_is_not_graded_twice_and_left_f
 
 
 def test_an_exchange_or_folder_that_is_not_there_is_said_at_once(watched, tmp_path):
-    with pytest.raises(GraderError, match="is no folder"):
+    with pytest.raises(GraderError, match="is not a folder"):
         place_of(watched.lab, tmp_path / "nowhere")
     shutil.rmtree(watched.inbound)
     with pytest.raises(GraderError, match="inbound is not there"):

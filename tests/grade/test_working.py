@@ -324,7 +324,7 @@ def test_a_class_from_submission_to_report(lab, tmp_path):
     assert "__working__" not in page
     report, table = write_report(lab)
     text = report.read_text("utf-8")
-    assert "4 answers of 2 learners: right with a working earlier exercise in the place of their own." in text
+    assert "4 answers of 2 learners: right with a working earlier exercise instead of their own." in text
     assert 'data-of="right with a working earlier exercise">2<' in text
     assert "right given an earlier mistake." not in text
     rows = {row["student"]: row for row in csv.DictReader(table.open())}

@@ -57,7 +57,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
             "10. Baselines": (UNLEARNED, "layouts"),
             "The result": (RESULT, "layouts"),
             "Find the missing control": (CONTROL, "layouts"),
-            "Sentences that are no résumés": (RESULT, "sentences by hand"),
+            "Sentences that are not résumés": (RESULT, "sentences by hand"),
             "12. Read the errors": (READ, "layouts"),
             "Texts that are too long": (READ, "layouts"),
             "Keep it": (READ, "layouts"),

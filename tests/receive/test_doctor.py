@@ -169,7 +169,7 @@ def test_an_answer_that_is_not_in_its_own_cell_is_told(labs, examined):
     notebook.cells.insert(at + 1, new_markdown_cell("My report."))
     found = examined(notebook)
     (part,) = (part for part in found.parts if part.written)
-    assert part.state == ANSWERED and "taken for the answer" in found.notes[0]
+    assert part.state == ANSWERED and "counts as the answer" in found.notes[0]
 
 
 def test_cells_of_one_s_own_are_listed_if_they_run(lab, examined):

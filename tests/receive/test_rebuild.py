@@ -78,7 +78,7 @@ def test_text_in_a_cell_beside_an_answer_that_was_left_as_it_was_is_the_answer(k
     notebook.cells.insert(at + place, NotebookNode(cell_type=kind, source=ANSWER, metadata={}))
     result = rebuilt(notebook)
     assert cell(result.notebook, "why").source == ANSWER
-    assert result.notes == ("Cell `why`: left as handed out; the text beside it is taken for the answer.",)
+    assert result.notes == ("Cell `why`: left as handed out; the text beside it counts as the answer.",)
     assert not added_to(result)
 
 
@@ -135,7 +135,7 @@ def test_an_answer_that_was_written_into_the_question_is_found():
     assert cell(result.notebook, "why").source == ANSWER
     assert cell(result.notebook, "question") == cell(lab, "question")
     assert len(result.notebook.cells) == len(lab.cells)
-    assert "taken for the answer" in result.notes[0]
+    assert "counts as the answer" in result.notes[0]
 
 
 def test_a_question_of_an_older_release_is_no_answer():

@@ -95,9 +95,9 @@ def test_long_words_are_cut_and_it_is_said(desk):
         (FORM.replace(CODE, "f" * 32) + "Why?", "knows no submission"),
         (FORM.replace("softmax", "softmix") + "Why?", f"names none of {START}: softmax"),
         (f"{FORM}{'x' * MAX_FILE}", "more than 64 KiB"),
-        (b"PK\x03\x04" + FORM.encode(), "no plain text"),
-        (b"{\\rtf1 " + FORM.encode(), "no plain text"),
-        (f"{FORM}Why?".encode("utf-16-le"), "no plain text"),  # without the mark that says so
+        (b"PK\x03\x04" + FORM.encode(), "not plain text"),
+        (b"{\\rtf1 " + FORM.encode(), "not plain text"),
+        (f"{FORM}Why?".encode("utf-16-le"), "not plain text"),  # without the mark that says so
         (b"", "the code from the feedback page"),
     ],
 )

@@ -292,10 +292,10 @@ def test_a_list_is_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
 
 def test_work_that_was_handed_in_anew_is_said_to_be_so(lab):
     ask(lab, "s02")
-    assert "handed in anew" not in run("show", "1")
+    assert "handed in again" not in run("show", "1")
     collect(lab, folder_of(lab, {"s02/start_here.ipynb": json.dumps(solved(lab)).encode()}))
     grade(lab)
-    assert "handed in anew" in run("show", "1")
+    assert "handed in again" in run("show", "1")
     shutil.rmtree(lab.course.autograded / "s02")
     assert "not in the gradebook any more" in run("show", "1")
 

@@ -96,8 +96,8 @@ def test_work_that_is_newer_than_its_grade_is_told_before_anything_is_sent(there
     file.write_bytes(graded + b" ")
     result = export(there)
     file.write_bytes(graded)
-    assert "1 was handed in anew since it was graded: run" in result.output
-    assert "handed in anew" not in export(there).output
+    assert "1 was handed in again since it was graded: run" in result.output
+    assert "handed in again" not in export(there).output
 
 
 def test_it_sends_what_differs_and_nothing_the_second_time(there, lab):

@@ -220,7 +220,7 @@ def test_the_log_of_a_gradebook_from_before_reasons_goes_on(course):
     ("words", "said"),
     [
         (["set", "anna", "excused", "00"], "Say why"),
-        (["set", "anna", "ill", "00", "--because", "x"], "is no status"),
+        (["set", "anna", "ill", "00", "--because", "x"], "is not a status"),
         (["set", "zoe", "excused", "00", "--because", "x"], "not on the roster"),
         (["set", "anna", "excused", "--because", "x"], "say which"),
         (["set", "anna", "time 1.5", "00", "--because", "x"], "leave out the lab"),
@@ -344,7 +344,7 @@ def test_rules_that_cannot_be_change_nothing_and_a_grade_says_how_it_comes_about
 ):
     file = tmp_path / "term.toml"
     file.write_text("drop = 1")
-    assert "drop is no rule" in say(course, monkeypatch, "grades", "--rules", str(file), "--because", "x")
+    assert "drop is not a rule" in say(course, monkeypatch, "grades", "--rules", str(file), "--because", "x")
     assert "Say why" in say(course, monkeypatch, "grades", "--rules", str(file))
     file.write_text('[categories.all]\nweight = 1\nlabs = ["00"]\n[grades]\npass = 50\n')
     said = say(course, monkeypatch, "grades", "--rules", str(file), "--because", "decided")

@@ -136,18 +136,18 @@ def test_work_that_is_newer_than_its_grade_is_told_wherever_scores_are_shown(lab
             said.append(html.unescape((lab.course.grading / "reports" / f"{name}.html").read_text()))
         return [" ".join(text.split()) for text in said]
 
-    assert not any("handed in anew" in text for text in told())
+    assert not any("handed in again" in text for text in told())
     for student in ("s00", "s01"):
         hand_in(lab.course, lab, student, lab.release())
     for text in told():
-        assert "2 were handed in anew since they were graded: run" in text
+        assert "2 were handed in again since they were graded: run" in text
     run("report", START, "--section", "Monday")
     page = lab.course.grading / "reports" / f"{START}-Monday.html"
-    assert "1 was handed in anew since it was graded: run" in page.read_text()
+    assert "1 was handed in again since it was graded: run" in page.read_text()
     rows = {row["student"]: row for row in csv.DictReader(page.with_suffix(".csv").open())}
-    assert "Handed in anew" in rows["s00"]["notes"] and "Handed in anew" not in rows["s02"]["notes"]
+    assert "Handed in again" in rows["s00"]["notes"] and "Handed in again" not in rows["s02"]["notes"]
     list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "again"), 5))
-    assert not any("handed in anew" in text for text in told())
+    assert not any("handed in again" in text for text in told())
 
 
 def test_the_log_of_a_section_has_its_students_only_also_under_earlier_ids(lab):

@@ -73,7 +73,7 @@ _COMPLAINTS = (
      "A function is called without an argument that it needs. If it is yours: does its first line still have the exercise's defaults?"),
     _Complaint("attribute", r"AttributeError", "The object has no such attribute. Is it misspelt, from another library, or never set in the constructor?"),
     _Complaint("random", r"two different outputs",
-     "The same input gives two different outputs. Something may be random, such as dropout that is always on or a layer that is made anew in every call. Or a call leaves "
+     "The same input gives two different outputs. Something may be random, such as dropout that is always on or a layer that is created again in every call. Or a call leaves "
      "something behind, such as a changed input or a result that is kept. Or something acts in one mode only, training or evaluation."),
     _Complaint("no way back", r"does not require grad and does not have a grad_fn",
      "The loss is not connected to the weights, so nothing can be trained. Somewhere the chain of gradients was cut: by `detach`, `no_grad`, `.item()`, NumPy, or a new `torch.tensor(...)`."),
@@ -90,7 +90,7 @@ _COMPLAINTS = (
     _Complaint("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
      "A mask that is used as an index must have exactly the shape of what it picks from. The condition of `where` is broadcast; an index is not."),
     _Complaint("too large for its type", r"out of bounds for u?int|int(eger)? too large|too large to convert",
-     "A number is too large, or too small, for the type that is to hold it: uint8, for example, ends at 255. Use a wider type."),
+     "A number is too large, or too small, for the type that has to hold it: uint8, for example, ends at 255. Use a wider type."),
     _Complaint("overflow", r"OverflowError|math range error",
      "A result is larger than the largest float, about 1.8e308. This happens with `exp` of a number above 709, or with a large power."),
     _Complaint("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),

@@ -29,7 +29,7 @@ def another_kind(pair: Pair) -> Iterator[Found]:
             "numbers for booleans",
             "{it} contains numbers where booleans are expected, and they are inverted.",
         )
-    yield "numbers for booleans", "{it} holds numbers where booleans are expected."
+    yield "numbers for booleans", "{it} contains numbers where booleans are expected."
 
 
 def axis_of_one(pair: Pair) -> Iterator[Found]:

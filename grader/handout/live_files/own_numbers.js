@@ -26,7 +26,7 @@ const asText = ({ words, query, key, value }) => words.map((word, at) => [word.r
 function ownNumbers(place, about) {
   const cards = html("div", { class: "numbers-of-words" }), wrong = html("p", { class: "warn", role: "status" }), steps = html("div");
   const more = html("button", { type: "button", onclick: add }, "Add a word");
-  const reset = html("button", { type: "button", onclick: () => { now = structuredClone(about.start); form(); show(); } }, "Begin anew");
+  const reset = html("button", { type: "button", onclick: () => { now = structuredClone(about.start); form(); show(); } }, "Start again");
   place.replaceChildren(
     html("p", { class: "quiet" }, "Change a word or a number: the picture below follows. Each word has a query, a key and a value of two numbers."),
     cards, html("div", { class: "row" }, more, reset, shareButton()), wrong, steps);
