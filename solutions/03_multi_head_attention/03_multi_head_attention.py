@@ -1286,7 +1286,7 @@ show_table(
 
 # %% [markdown]
 # Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does; other heads of the same
-# layers look all over the sentence. In layer 6 no head looks near: the distances are about those of equal shares. Sentences of a dozen words cannot show much of
+# layers look all over the sentence. In layer 6 no head looks near: the distances are about what equal shares would give. Sentences of a dozen words cannot show much of
 # the long range, so try long ones below.
 #
 # ### Heads by kind

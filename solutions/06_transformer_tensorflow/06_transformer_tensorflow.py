@@ -1255,8 +1255,8 @@ show_figure(
 # %% [markdown]
 # The losses agree, so the choice is about time. Read from the figure after how many steps the graph overtakes the eager step, and whether XLA
 # ever overtakes the graph. `fit` is a graph, too: it saves you the loop, not the computing. XLA compiles again at every new length. These
-# times are those of your computer and of a small model; on another machine, above all on a GPU, they can be quite different. So measure
-# before you switch XLA on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
+# times are for your computer and a small model; on another machine, above all on a GPU, they can be quite different. So measure before
+# you switch XLA on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
 
 # %% [markdown]
 # ### Exercise 11: `greedy_decode`
@@ -1472,7 +1472,7 @@ check("transformer_tensorflow.SavableTransformer")
 #
 # ### `tf.data`: buckets
 #
-# The data is that of lab 05, and so are the two test sets: new sentences, and sentences with words that never met in training.
+# The data is the same as in lab 05, and so are the two test sets: new sentences, and sentences with words that never met in training.
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import encode_batch

@@ -1581,10 +1581,10 @@ measured("text_classification.sure", shown=float(rows[1][2]) >= 0.7)
 # have an error in this range. It does not begin at 0, because chance moves the accuracy of each bin.
 #
 # Both models are right about equally often. But the model of the best epoch is too sure by 4 points, and the later one by 27. The error of the later
-# one is far above the floor, that of the best epoch at its upper end. (Its epoch was chosen by the loss on these very texts. On others it may be a
-# little surer than it should be. And both models come from one training run, with one seed.) If somebody acts on the probabilities, this is a large difference
-# between the two, and accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely
-# is that?* The validation **loss** is about the second.
+# one is far above the floor; the error of the best epoch is at the floor's upper end. (Its epoch was chosen by the loss on these very texts. On
+# others it may be a little surer than it should be. And both models come from one training run, with one seed.) If somebody acts on the
+# probabilities, this is a large difference between the two, and accuracy does not show it. So there are two questions, and each may have its own best
+# epoch: *which class is it?* and *how likely is that?* The validation **loss** is about the second.
 #
 # ## Common mistakes, by their symptom
 #

@@ -545,7 +545,7 @@ if history:
 # $$p(w \mid c_1 c_2 \dots c_k) = \frac{\mathrm{count}(c_1 \dots c_k\, w) + s\; p(w \mid c_2 \dots c_k)}{\mathrm{count}(c_1 \dots c_k\, \cdot) + s}$$
 #
 # ([MacKay and Peto 1995](https://doi.org/10.1017/S1351324900000218)). For the empty context, the imaginary tokens have equal shares, $1/V$.
-# If a context never occurred, its probabilities are those of the shorter context. For *a b a b a c*:
+# If a context never occurred, it has the same probabilities as the shorter context. For *a b a b a c*:
 
 # %%
 text, strength = "ababac", 1.0

@@ -1322,7 +1322,7 @@ measured("named_entity_recognition.hardest",
 # ### Texts that no template wrote
 #
 # Would the numbers be the same on real résumés? Here is a way to find out a little. Thirty texts were written for this lab one by one, by hand:
-# a cook's list in small letters, a note by a recruiter, a cover letter, an interview. Nothing was chosen by these scores, so we report them whatever they
+# a cook's list in lower case, a note by a recruiter, a cover letter, an interview. Nothing was chosen by these scores, so we report them whatever they
 # are.
 
 # %% tags=["skip-grading"]

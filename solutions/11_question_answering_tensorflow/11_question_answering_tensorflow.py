@@ -443,7 +443,7 @@ del encoder
 #
 # ### Exercise 5: `span_loss`
 #
-# The loss is that of lab 10: the mean of two cross-entropies, for the start and for the end. Keras has one trap: its cross-entropies expect
+# The loss is the same as in lab 10: the mean of two cross-entropies, for the start and for the end. Keras has one trap: its cross-entropies expect
 # **probabilities** unless you pass `from_logits=True`. PyTorch's always take logits.
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -762,7 +762,7 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe is that of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps
+# The recipe is the same as in lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps
 # and then falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every
 # new width. In section 7 you see how long it takes to make one: it is part of the first step of `fit`.
 #
@@ -1267,8 +1267,8 @@ for name, model in {"Keras": reader, "your graph": asked, "SavedModel": served}.
 show_table(["one window through", "time", "largest difference from Keras"], rows)
 
 # %% [markdown]
-# The logits are those of your reader, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`. It is
-# worth looking at the size afterwards: with the versions of this course, `ExportArchive` wrote every weight of this reader twice, 181 MB.)
+# The logits are the same as your reader's, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`.
+# It is worth looking at the size afterwards: with the versions of this course, `ExportArchive` wrote every weight of this reader twice, 181 MB.)
 #
 # ### With a network: a reader of full size
 #
@@ -1348,7 +1348,7 @@ else:
 #
 # | what you see | likely cause |
 # |---|---|
-# | the loss hardly moves, and is not that of lab 10 | logits treated as probabilities: `from_logits=True` forgotten |
+# | the loss hardly moves, and differs from lab 10's | logits treated as probabilities: `from_logits=True` forgotten |
 # | logits differ from PyTorch's in the first digit | the kernel reshaped instead of transposed |
 # | every window has the answer of the first one | the table flattened over the batch axis |
 # | a new line about retracing, and a long wait, at every batch | no input signature: a graph for every width |

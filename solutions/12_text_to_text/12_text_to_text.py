@@ -954,7 +954,7 @@ print(f"loss of a masked word: first ten steps {early:.2f}, last fifty {late:.2f
       f"a blind guess {np.log(len(known_words)):.2f}")
 
 # %% [markdown]
-# Now hide a word yourself. Put a sentence of your own into the list, in small letters and with `[mask]` for one word. In each pair below, only the words *after* the gap differ:
+# Now hide a word yourself. Put a sentence of your own into the list, in lower case and with `[mask]` for one word. In each pair below, only the words *after* the gap differ:
 
 # %% tags=["skip-grading"]
 @torch.inference_mode()
