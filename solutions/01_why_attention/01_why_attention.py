@@ -1533,7 +1533,8 @@ def trainings(name: str, found: list[tuple[np.ndarray, np.ndarray]]) -> list[str
             "  ".join(f"{each:.2f}" for each in alike)]
 
 
-show_table(["three trainings", "partner among the five nearest", "products and PMI"], [
+show_table(["three training runs", "partner among the five nearest",
+            "products and PMI"], [
     trainings("skip-gram", learned),
     trainings("before training",
               [skip_gram(counts, seed, steps=0) for seed in range(3)]),

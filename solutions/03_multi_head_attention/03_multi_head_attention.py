@@ -637,8 +637,7 @@ def milliseconds(function, *arguments, repeats: int = 7) -> np.ndarray:
 
 
 rng, rows, loops, saved = np.random.default_rng(2), [], [], []
-sizes = [(1, 16, 16), (8, 64, 16), (16, 256, 32), (128, 384, 12)]
-for seq_len, d_model, heads in sizes:
+for seq_len, d_model, heads in [(1, 16, 16), (8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     x = rng.standard_normal((1, seq_len, d_model))
     matrices = [rng.standard_normal((d_model, d_model)) / np.sqrt(d_model)
                 for _ in range(4)]
@@ -1014,7 +1013,7 @@ def three_seeds(num_heads: int, hidden: int, noise: float, steps: int = 400) -> 
 rows = [[f"{heads}", three_seeds(heads, LINEAR, 0.0), three_seeds(heads, 128, 0.0)]
         for heads in [1, 2]]
 show_table(["heads", "linear reader", "reader with a hidden layer"], rows,
-           "Both digits right, three trainings each")
+           "Both digits right, three training runs each")
 measured("multi_head_attention.two_names",
          shown=max(scores[1, LINEAR, 0.0]) < 0.5 and min(scores[1, 128, 0.0]) > 0.9)
 one_head, two_heads = trained[1, 128, 0.0][0], trained[2, LINEAR, 0.0][0]
@@ -1060,7 +1059,7 @@ rows[0].append(three_seeds(1, 512, NOISE, steps=1600))
 rows[1].append("not needed")
 show_table(["heads", "linear reader", "reader with a hidden layer",
             "4 times as wide, 4 times the steps"], rows,
-           "Both digits right in noisy books, three trainings each")
+           "Both digits right in noisy books, three training runs each")
 
 # %% [markdown]
 # Now the readers cannot make up for the second head. But perhaps a better one could? Ask the best one possible. It need not learn: it knows the weights and the
@@ -1629,7 +1628,7 @@ for kind, (layers, sizes) in kinds.items():
                    for logits, _ in said[kind]]
 show_table(["layers", "next letter right"],
            [[kind, f"{min(three):.0%} to {max(three):.0%}"]
-            for kind, three in right.items()], "Three trainings each")
+            for kind, three in right.items()], "Three training runs each")
 best_of_one = max(max(three) for kind, three in right.items() if kind != "2")
 measured("multi_head_attention.copying",
          shown=best_of_one < 0.75 and min(right["2"]) > 0.9)

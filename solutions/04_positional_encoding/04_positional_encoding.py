@@ -1312,7 +1312,7 @@ show_table(
     [[kind, *(f"{low:.0%} to {high:.0%}"
               for low, high in zip(shares.min(0), shares.max(0), strict=True))]
      for kind, shares in accuracies.items()],
-    "Right answers, three trainings each",
+    "Right answers, three training runs each",
 )
 show_figure(
     accuracy_by_length(
@@ -1320,8 +1320,8 @@ show_figure(
         TRAINED_LENGTH),
     alt="Share of right answers for sentences of 12 to 64 letters. The network without "
     "positions stays at one half. Sinusoidal, learned and rotary begin near 100 % at "
-    "12 letters and fall towards one half; rotary holds out longest of the three. The "
-    "causal mask without positions holds best.",
+    "12 letters and fall towards one half; rotary holds up longest of the three. The "
+    "causal mask without positions holds up best.",
 )
 last = {kind: shares[:, -1] for kind, shares in accuracies.items()}
 lowest = last.pop("causal mask only").min()
