@@ -104,7 +104,7 @@ def _extremes(value: Any) -> Any:
 
 def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
     """A call that constructs a module and runs it, without gradients, on the named inputs. Where something was ``asked_before``, it
-    answers that first.
+    answers that first, with other weights if it was ``trained since``.
     """
 
     def call(learner: Callable, inputs: Inputs) -> Any:
@@ -115,8 +115,13 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             module = built(learner, inputs)
             if inputs.get("other positions"):
                 module.positions.neg_()
+            parameters = list(module.parameters()) if inputs.get("trained since") else []
+            for parameter in parameters:
+                parameter.neg_()
             if before := inputs.get("asked_before"):
                 run_module(module, tensors(before))
+            for parameter in parameters:
+                parameter.neg_()
             same = copy.deepcopy(given)
             found = run_module(module, given)
             if not module.training:
@@ -1055,6 +1060,13 @@ def _other_source_before(rng: np.random.Generator) -> Inputs:
     return {**inputs, "asked_before": before}
 
 
+def _other_weights_before(rng: np.random.Generator) -> Inputs:
+    """The same module has just read the same sentences, and has been trained since."""
+    inputs = _transformer_inputs(padded=True)(rng)
+    before = {name: inputs[name] for name in ("source_ids", "target_ids")}
+    return {**inputs, "asked_before": before, "trained since": True}
+
+
 def _every_id(rng: np.random.Generator) -> Inputs:
     """Source and target are of equal length, and ids that mark the beginning, the end and unknown words stand in the middle, too."""
     made = _two_heads(_transformer_inputs(padded=True, source_len=TARGET_LEN))(rng)
@@ -1081,10 +1093,11 @@ transformer = Exercise(
             together(without_options(_transformer_inputs()), _transformer_inputs(source_len=31)),
         ),
         Case(
-            "padded source and target; after a call with another source; longer tables",
+            "both padded; after a call with another source; trained since an equal call; longer tables",
             together(
                 _transformer_inputs(padded=True),
                 _other_source_before,
+                _other_weights_before,
                 with_longer_tables(_transformer_inputs(padded=True)),
             ),
         ),
@@ -1563,7 +1576,11 @@ def _scripts(
                 words[0] = 0
             script = [*words[:length], special["eos_id"], *words[length:]]
             for place, word in enumerate(script):
-                probabilities[(name, *script[:place])] = {word: 0.7}
+                # A rival nearly as probable: whoever draws by chance, even carefully, leaves the script.
+                rival = words[(place + 3) % len(words)]
+                probabilities[(name, *script[:place])] = {word: 0.46} | (
+                    {rival: 0.42} if rival != word else {}
+                )
         source = rng.choice(sorted(set(range(10, 30)) - set(special.values())), (len(lengths), 3))
         source[:, 0] = names
         if padded:

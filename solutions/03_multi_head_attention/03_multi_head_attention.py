@@ -637,13 +637,13 @@ def milliseconds(function, *arguments, repeats: int = 7) -> np.ndarray:
 
 
 rng, rows, loops, saved = np.random.default_rng(2), [], [], []
-for seq_len, d_model, heads in [(1, 16, 16), (8, 64, 16), (16, 256, 32), (128, 384, 12)]:
-    x = rng.standard_normal((1, seq_len, d_model))
+for words, d_model, heads in [(1, 16, 16), (8, 64, 16), (16, 256, 32), (128, 384, 12)]:
+    x = rng.standard_normal((1, words, d_model))
     matrices = [rng.standard_normal((d_model, d_model)) / np.sqrt(d_model)
                 for _ in range(4)]
     looped = milliseconds(multi_head_attention_loop, x, x, *matrices, heads)
     at_once = milliseconds(multi_head_attention, x, x, *matrices, heads)
-    rows.append([f"{seq_len}", f"{heads} of {d_model // heads}",
+    rows.append([f"{words}", f"{heads} of {d_model // heads}",
                  *(f"{best:.2f} ({middle:.2f})" for best, middle in (looped, at_once))])
     loops.append(looped)
     saved.append(looped / at_once)

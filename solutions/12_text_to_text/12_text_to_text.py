@@ -1499,7 +1499,7 @@ print(f"wanted   {searched[0].summary}")
 #
 # ### Tune it
 #
-# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training was done in advance: two passes through the pairs, 5 to 12 minutes per model. Here you read what each model wrote about the same hundred texts.
+# SmolLM2 has not learned anything from the 923 training pairs yet. Now it may. LoRA, the method of lab 13, adds small matrices to a model and trains only these. (A library's LoRA was used, because you write your own only there.) The training was done in advance: each model saw all pairs twice, in 5 to 12 minutes. Here you read what each model wrote about the same hundred texts.
 #
 # A higher score can come from reading the text. It can also come from the name alone. So there are three models, trained in the same way, and two of them are controls:
 #

@@ -295,7 +295,7 @@ def test_an_earlier_exercise_that_passed_as_it_is_now_is_not_tried_again(lab, ca
         (
             ["def helper(x: np.ndarray): pass", "def double(x): return helper(x)", "check('kinds.double')"],
             "def double(x): return helper(x)\nIn = ['def helper(x: np.ndarray): pass', 'def double(x): return helper(x)']",
-            "`helper` is defined in cell 2, which ended with an error: read what stands below it.",
+            "`helper` is defined in cell 2, which ended with an error: read the message below it.",
         ),
         (
             ["def double(x): return helper(x)", "check('kinds.double')"], "def double(x): return helper(x)",
@@ -450,7 +450,7 @@ def test_a_check_says_attempts_and_time(lab, capsys):
 def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", "/dev/null/progress.json")
     report, error = run("def double(x): return 2 * x", "kinds.double", capsys)
-    assert error == "" and "could not be entered in your progress file: Not a directory" in report
+    assert error == "" and "could not be saved in your progress file: Not a directory" in report
 
 
 def test_a_cell_that_goes_to_another_folder_leaves_the_check_where_it_is(lab, capsys, monkeypatch):

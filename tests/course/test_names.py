@@ -37,14 +37,14 @@ def why(*above: str, below: tuple[str, ...] = ()) -> list[str]:
         ((USE,), ("import numpy as helper",), f"`helper` is defined in cell 2 and used in cell 1: {LATER}"),
         ((), (USE,), f"`answer` is defined in cell 1 and checked before that: {LATER}"),
         ((USE,), (), "`helper` is used in cell 1, and no cell defines it: it is misspelt, or its cell is gone."),
-        (("helper = 1\ndel helper",), (), "No cell defines `answer`: it is misspelt, or its cell is gone."),
+        (("helper = 1\ndel helper",), (), "No cell defines `answer`. Is it misspelt, or was its cell deleted?"),
         (
             ("%%timeit\ndef helper(x): pass", USE), (),
-            "`helper` is defined in cell 1, under `%%timeit`, where names do not outlive the cell: remove that line.",
+            "`helper` is defined in cell 1, under `%%timeit`, where names are lost when the cell ends: remove that line.",
         ),
         (
             ("%%timeit -n 3\n" + USE,), (),
-            "`answer` is defined in cell 1, under `%%timeit`, where names do not outlive the cell: remove that line.",
+            "`answer` is defined in cell 1, under `%%timeit`, where names are lost when the cell ends: remove that line.",
         ),
         (
             ("import no_such_package as np\ndef helper(x): pass", USE), (),

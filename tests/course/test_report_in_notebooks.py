@@ -77,7 +77,8 @@ def test_what_could_not_be_tested_is_neither_right_nor_wrong():
     )
     text, html = texts(Verdict("f", checks))
     assert (
-        "   -   2 checks skipped: without a result of the right form there is nothing to test." in text
+        "   -   2 checks skipped: your result does not have the right form, so there is nothing to test."
+        in text
         and text.count("not  ") == 1
     )
     assert html.count('aria-label="failed"') == 1 and html.count('aria-label="not tested"') == 1

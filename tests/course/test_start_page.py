@@ -114,7 +114,7 @@ def test_it_is_left_alone_if_nothing_changed(notebooks):
 
 def test_a_folder_without_labs_has_a_page_too(tmp_path):
     page = page_of(tmp_path)
-    assert "No lab is here yet" in page and "0 of 0" in page and "every exercise" not in page
+    assert "There are no labs here yet" in page and "0 of 0" in page and "every exercise" not in page
 
 
 def test_on_a_hub_it_says_where_labs_are_fetched(notebooks, monkeypatch):

@@ -248,7 +248,7 @@ def test_an_output_that_is_off_by_one_factor_in_each_case_is_told_so(labs, key, 
     assert old in right
     verdict = verdict_on(labs, key, right.replace(old, new))
     (said,) = [each.sentence for each in verdict.symptoms if each.name == "factor that varies"]
-    assert said.startswith("`output` is a multiple of what is expected, but not always the same one:")
+    assert said.startswith("`output` is a multiple of what is expected, but the factor varies:")
 
 
 def at_other_shapes(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -99,6 +99,8 @@ _COMPLAINTS = (
      "`view` needs the numbers to lie in memory in the order of the axes. After a transpose they no longer do. `reshape` copies them if it must.",
      says_itself=True),
     _Complaint("unknown variable", r"Unknown variable", "The optimizer is given a variable that it did not get when it was built. Are these the variables that are to be trained, and no others?"),
+    _Complaint("a parameter's shape", r"size mismatch for", "A parameter does not have the shape that it should have. The message names it, with both shapes."),
+    _Complaint("one form of input only", r"Invalid input shape|is incompatible with the layer", "A layer takes inputs of one shape only: a fixed length, or a fixed number of axes. Does it have to work for others, too?"),
     _Complaint("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
      "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
      elsewhere="It runs, but its result does not have the shape that is needed where the result is used. The message says which shapes do not fit: which of them is yours?"),

@@ -99,7 +99,7 @@ def plus_an_input(pair: Pair) -> Iterator[Found]:
         if np.allclose(off, array, **near):
             yield (
                 "an input too often",
-                f"{{it}} is what is expected plus `{name}`: it is added once too often.",
+                f"{{it}} is what is expected plus `{name}`: it is added one time too many.",
             )
         if np.allclose(off, -array, **near):
             yield (
