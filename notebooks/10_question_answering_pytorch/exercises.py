@@ -151,9 +151,9 @@ answer_token_span = Exercise(
             "an answer of one token: a word's first piece, its second, a single letter",
             together(*(_token_span(4, 5, cut=cut) for cut in ((0, 3), (3, 0), (0, 5)))),
         ),
-        Case("it begins with the first character of the text", _token_span(0, 2)),
-        Case("it ends with the last character of the text", _mark_at_the_end),
-        Case("a later window that holds it", _token_span(5, 7, slice(6, 17))),
+        Case("the answer begins with the first character of the text", _token_span(0, 2)),
+        Case("the answer ends with the last character of the text", _mark_at_the_end),
+        Case("a later window that contains the answer", _token_span(5, 7, slice(6, 17))),
         Case(
             "a window with one token of the context; one with nothing around the context",
             together(_token_span(4, 5, slice(8, 9), cut=(0, 3)), _bare(_mark_at_the_end)),
@@ -168,7 +168,7 @@ answer_token_span = Exercise(
             together(_token_span(4, 7, slice(0, 11)), _token_span(4, 7, slice(0, 16))),
         ),
         Case(
-            "a window that has its end only, and one that holds it",
+            "a window with only the end of the answer, and one with all of it",
             together(_token_span(2, 5, slice(7, 17)), _token_span(2, 5, slice(2, 17))),
         ),
         Case(
@@ -176,7 +176,7 @@ answer_token_span = Exercise(
             together(_token_span(6, 8, slice(0, 9)), _token_span(6, 8, slice(6, 19))),
         ),
         Case(
-            "a window behind it, and two that hold it",
+            "a window after the answer, and two that contain it",
             together(
                 _token_span(0, 2, slice(8, 19)),
                 _token_span(0, 2, slice(0, 11)),
@@ -445,7 +445,7 @@ make_features = Exercise(
             together(_features(15, (13, 15)), _features(6, (4, 6), max_length=31, full_stop=True)),
         ),
         Case(
-            "the answer's words stand there twice; the second time is meant",
+            "the answer's words occur twice; the second place is meant",
             _features(12, (9, 11), True, overlap=8),
         ),
         Case(
@@ -940,7 +940,7 @@ exact_match = Exercise(
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("the", ["the {X}"]))),
         Case(
-            "an answer of which nothing is left",
+            "an answer that becomes empty when normalised",
             _pairs(
                 ("", ["the", "{X}"]),
                 ("the", ["the", "{X}"]),
@@ -999,7 +999,7 @@ f1 = Exercise(
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("a", ["a {X}"]))),
         Case(
-            "an answer of which nothing is left",
+            "an answer that becomes empty when normalised",
             _pairs(("", ["the", "{X}"]), ("", ["", "{X}"]), ("{X}", ["..."]), ("", ["a"])),
         ),
     ),
