@@ -88,6 +88,7 @@ def export(
             return notes + _moodle(lab, here, file)
         earned = here.final(lab.name)
         numbers = worksheet.numbers(lab, [*earned], Roster(here.people.values()))
+        notes += worksheet.notes
         notes += worksheet.fill(file, numbers, earned, here.most(lab.name), replacing)
         return [*notes, *(worksheet.graded_elsewhere(numbers.values()) if among is None else ())]
     except OSError as error:

@@ -26,7 +26,7 @@ _NEEDED = {"identifier": "Identifier", "grade": "Grade", "modified": "Last modif
 
 
 class Worksheet:
-    """A worksheet as it was downloaded."""
+    """A worksheet as it was downloaded. ``notes`` say what was assumed to read it."""
 
     def __init__(self, file: Path) -> None:
         """
@@ -35,6 +35,7 @@ class Worksheet:
         """
         needed = "It is not Moodle's grading worksheet: download it in the assignment, with *Download grading worksheet*."
         sheet = read_sheet(file, _score, needed, str)  # what is not filled in is written as it was
+        self.notes = sheet.notes
         self._header, columns = sheet.headings, sheet.columns
         words = {field: worksheet_words(field) for field in _COLUMNS}
         words |= {field: frozenset(words_of(field)) for field in ("name", "email")}

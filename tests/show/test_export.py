@@ -430,15 +430,17 @@ def test_a_worksheet_that_does_not_fit_is_refused_and_nothing_is_written(with_an
 def test_who_has_a_grade_in_the_worksheet_and_none_here_is_named(with_anna, tmp_path):
     """Somebody who is not in the course, and somebody who is excused."""
     file = worksheet_in(ENGLISH, tmp_path / "downloaded.csv")
-    file.write_text(file.read_text("utf-8").replace("s,-,", "s,4.00,"), "utf-8")
+    text = file.read_text("utf-8-sig").replace("s,-,", "s,4.00,").replace("Some One", "Some Öne")
+    file.write_text(text, "cp1252")
     for student in ("lovelace_4711", "anna"):
         hand_in(with_anna.course, with_anna, student, solved(with_anna))
     list(grading.autograde(with_anna, grading.submissions(with_anna), KernelFree(tmp_path / "runs"), 5))
     with Gradebook.open(with_anna.course) as gradebook:
         gradebook.enter_statuses([Status("anna", START, Kind.EXCUSED, "", "ill")])
     result = moodle("--worksheet", file, "--out", tmp_path / "grades.csv")
-    told = "Doe, Anna (4.00 there), Some One (3.00 there). They have a grade in Moodle, which stays, and none"
+    told = "Doe, Anna (4.00 there), Some Öne (3.00 there). They have a grade in Moodle, which stays, and none"
     assert told in " ".join(result.output.split()), result.output
+    assert "read as Windows-1252" in result.output
 
 
 def test_points_that_differ_by_rounding_only_fit_a_worksheet(tmp_path):

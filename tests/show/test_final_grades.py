@@ -403,37 +403,26 @@ def test_nothing_is_entered_if_lateness_cannot_be_brought_up_to_date(course, tmp
         assert len(gradebook.statuses()) == 1
 
 
-OWN = ("grading/gradebook.db", "grading/seeds.json", "nbgrader_config.py", "solutions/00_start_here/lab.toml")
-
-
-@pytest.mark.parametrize("own", [*OWN, "grading/submitted/anna/x.csv"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["export"],
-        ["export", "--format", "canvas"],
-        ["status"],
-        ["roster"],
-        ["roster", "teams"],
-        ["grades"],
-        ["log"],
-        ["requests"],
-        ["queue", "00"],
-        ["autograde", "00"],
-        ["collect", "00"],
-        ["report", "00"],
-        ["similar", "00"],
-        ["term"],
-        ["release", "00"],
-        ["gradescope", "00"],
-    ],
-)
-def test_no_command_writes_over_the_course_s_own_files(course, monkeypatch, command, own):
+def test_no_command_writes_over_the_course_s_own_files(course, monkeypatch):
     (course.grading / "seeds.json").write_text("{}")
-    file = course.root / own
-    before = file.read_bytes() if file.exists() else None
-    assert "among the course's own files" in say(course, monkeypatch, *command, "--out", own)
-    assert (file.read_bytes() if file.exists() else None) == before
+    own = [
+        "grading/gradebook.db",
+        "grading/seeds.json",
+        "nbgrader_config.py",
+        "solutions/00_start_here/lab.toml",
+    ]
+    there = {name: (course.root / name).read_bytes() for name in own}
+    new = ["grading/submitted/anna/x.csv", "docs/x.csv"]
+    plain = ["export", "status", "roster", "roster teams", "grades", "log", "requests", "term"]
+    of_lab = ["autograde", "collect", "queue", "report", "similar", "release", "gradescope"]
+    for command in (*plain, *(f"{each} 00" for each in of_lab), "export --format canvas"):
+        for name in (*own, *new):
+            said = say(course, monkeypatch, *command.split(), "--out", name)
+            assert "among the course's own files" in said, (command, name)
+    assert "own files" in say(course, monkeypatch, "feedback", "00", "--zip", own[0])
+    assert "own files" in say(course, monkeypatch, "viva", "00", "--student", "anna", "--out", "docs")
+    assert {name: (course.root / name).read_bytes() for name in own} == there
+    assert not any((course.root / name).exists() for name in new)
 
 
 def test_tables_may_lie_in_the_course_s_folder_and_among_reports(course, tmp_path, monkeypatch):
