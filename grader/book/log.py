@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, event
 
 from grader.book.tables import install_triggers
+from grader.files import seen
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -321,7 +322,7 @@ def signed(db: Connection, who: str = "") -> Iterator[None]:
 
 def give_reason(db: Connection, why: str) -> None:
     """Says, in a signed transaction, why the next changes are made."""
-    db.exec_driver_sql(f"UPDATE {_SIGNATURE} SET why = ?", (why or None,))
+    db.exec_driver_sql(f"UPDATE {_SIGNATURE} SET why = ?", (seen(why) or None,))
 
 
 def _sign(db: Connection, who: str = "") -> None:

@@ -332,7 +332,11 @@ def test_what_cannot_be_seen_in_a_reason_is_not_kept(course, tmp_path, monkeypat
     say(course, monkeypatch, "status", "set", "ben", "zero", "00", "--because", "\x1b[31mcopied\u202e")
     with Gradebook.open(course) as gradebook:
         assert [each.reason for each in gradebook.statuses()] == ["[31mill", "[31mcopied"]
-        put(course, Status("eva", START, Kind.ZERO, "", "of an \x1bearlier version"))
+        gradebook.extend(
+            Lab.load(course, START), "dan", timedelta(days=1), "moved\x1b[2J"
+        )  # as a form may say
+        assert gradebook.changes()[-1].why == "moved[2J"
+    put(course, Status("eva", START, Kind.ZERO, "", "of an \x1bearlier version"))
     say(course, monkeypatch, "grades")
     assert "\x1b" not in (course.grading / "reports" / "grades-labs.csv").read_text()
 
