@@ -12,17 +12,21 @@ import re
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 from grader.errors import GraderError
-from grader.files import printable
+from grader.files import printable, seen
 
 MAX_BYTES = 20 * 2**20
 """The most bytes of a file, and of each part of an .xlsx when it is unpacked."""
 MAX_CELLS = 2_000_000
+_LOOKED_AT = 30
+"""At most this many rows may stand above the headings."""
+_MAX_FAULTS = 10
+"""At most this many faults of a file are named at once."""
 _DELIMITERS = ",;\t|"
 _SAVE = "In a spreadsheet, save it as “CSV UTF-8” or as .xlsx."
 _OTHERS = (
@@ -71,6 +75,96 @@ def read_table(file: Path, score: Callable[[Sequence[str]], int]) -> Table:
             )
     text, note = _text(file, data)
     return Table(tuple(_csv(file, text, score)), note)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of which one row is known to have the headings.
+
+    Attributes:
+        first: the number of the row with the headings.
+        columns: heading, as far as it counts (:func:`heading`) -> the place of its column; of several that are the same, the first one's.
+        rows: those below it that are not empty, each with its number and as wide as the headings.
+        notes: sentences about what was assumed or left out.
+        faults: what is wrong, each with its row and column.
+    """
+
+    file: Path
+    first: int
+    headings: tuple[str, ...]
+    columns: Mapping[str, int]
+    rows: tuple[tuple[int, list[str]], ...]
+    notes: tuple[str, ...]
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, line: int, column: int, what: str) -> None:
+        """Notes what is wrong with a cell."""
+        self.faults.append(f"row {line}, column {column_name(column)}: {what.rstrip('.')}.")
+
+    def see_that_each_is_there_once(self, words: Iterable[str]) -> None:
+        """Notes headings that several columns have, of those that are read: it is not clear which of them counts."""
+        read = {*words}
+        for place, text in enumerate(map(heading, self.headings)):
+            if text in read and (first := self.columns[text]) != place:
+                self.fault(
+                    self.first,
+                    place,
+                    f"it is called “{self.headings[place]}”, as column {column_name(first)} is. Delete or rename one of them",
+                )
+
+    def refuse_faults(self) -> None:
+        """
+        Raises:
+            GraderError: something is wrong. The message names up to ten cells.
+        """
+        if self.faults:
+            raise GraderError(f"{self.file} was not imported; nothing has changed.{listed(self.faults)}")
+
+
+def read_sheet(
+    file: Path, score: Callable[[Sequence[str]], int], needed: str, shaped: Callable[[str], str] | None = None
+) -> Sheet:
+    """A table with headings. A row with more cells than there are headings is a fault: a comma in it was taken for the end of a cell.
+
+    Args:
+        score: how much a row looks like the headings. Of the first rows, the one that does most has them.
+        needed: a sentence about the headings that it needs.
+        shaped: what becomes of each cell; default: :func:`tidy`.
+
+    Raises:
+        GraderError: it cannot be read as a table, or has no row.
+    """
+    table = read_table(file, score)
+    rows = [(line, row) for line, row in table.rows if any(map(tidy, row))]
+    if not rows:
+        raise GraderError(f"{file} is empty. {needed} Nothing has changed.")
+    start = max(range(len(rows[:_LOOKED_AT])), key=lambda place: (score(rows[place][1]), -place))
+    first, headings = rows[start]
+    while not tidy(headings[-1]):
+        headings = headings[:-1]
+    width, above = len(headings), "what stands above them was left out"
+    notes = [table.note, f"The headings are in line {first}; {above}." if start else ""]
+    named = [(heading(tidy(text)), place) for place, text in enumerate(headings)]
+    columns = {text: place for text, place in reversed(named) if text}
+    found: list[tuple[int, list[str]]] = []
+    sheet = Sheet(file, first, tuple(map(tidy, headings)), columns, (), tuple(filter(None, notes)))
+    for line, row in rows[start + 1 :]:
+        if any(map(tidy, row[width:])):
+            sheet.fault(
+                line,
+                width,
+                "this cell has no heading. If a comma inside another cell has moved it here, put that cell in quotes",
+            )
+        else:
+            cells = [*row, *[""] * width][:width]
+            found.append((line, [(shaped or tidy)(cell) for cell in cells]))
+    return replace(sheet, rows=tuple(found))
+
+
+def listed(lines: Sequence[str]) -> str:
+    """A line each, below a message; of many, the first ones."""
+    more = [f"and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []
+    return "".join(f"\n  {line}" for line in [*lines[:_MAX_FAULTS], *more])
 
 
 # ---------------------------------------------------------------------------------- text
@@ -158,17 +252,20 @@ def _csv(file: Path, text: str, score: Callable[[Sequence[str]], int]) -> list[t
     found: list[tuple[int, list[str]]] = []
     best, problem = -1, None
     for delimiter in said[1] if said else _DELIMITERS:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        rows: list[tuple[int, list[str]]] = []
         try:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-            rows = [(reader.line_num + skipped, row) for row in reader]
+            for row in reader:
+                rows.append((reader.line_num + skipped, row))
         except csv.Error as error:
-            problem = problem or (reader.line_num + skipped, error)
+            last = rows[-1][0] if rows else skipped
+            problem = problem or (last + 1, error)
             continue
         if (points := max((score(row) for _, row in rows[:30]), default=0)) > best:
             found, best = rows, points
-    if best < 0 and problem:
+    if best <= 0 and problem:
         raise GraderError(
-            f"{file} cannot be read as a table, around line {problem[0]}: {problem[1]}. A quote inside a cell is written twice. {_SAVE}"
+            f"{file} cannot be read as a table, from line {problem[0]} on: {problem[1]}. A quote that begins a cell has to end it, too, and one inside a cell is written twice. {_SAVE}"
         )
     return found
 
@@ -290,13 +387,13 @@ def _column(reference: str) -> int:
     return number
 
 
-def cell_name(column: int, row: int) -> str:
-    """What a spreadsheet calls a cell: B7 for the second column (1) of row 7."""
+def column_name(column: int) -> str:
+    """What a spreadsheet calls a column: B for the second one (1)."""
     letters, column = "", column + 1
     while column:
         column, rest = divmod(column - 1, 26)
         letters = chr(ord("A") + rest) + letters
-    return f"{letters}{row}"
+    return letters
 
 
 def _value(cell: ElementTree.Element, strings: Sequence[str]) -> str:
@@ -317,7 +414,20 @@ def _value(cell: ElementTree.Element, strings: Sequence[str]) -> str:
 
 
 def tidy(cell: str) -> str:
-    """A cell without what spreadsheets and platforms put around it to keep it as it is: ="00123", and blanks that cannot be seen."""
-    text = unicodedata.normalize("NFC", cell).replace("\u00a0", " ").strip("\ufeff\u200b\u200e\u200f \t\r\n")
+    """A cell without what spreadsheets and platforms put around it to keep it as it is: ="00123", and without what cannot be seen."""
+    text = (
+        unicodedata.normalize("NFC", seen(cell))
+        .replace("\u00a0", " ")
+        .strip("\ufeff\u200b\u200e\u200f \t\r\n")
+    )
     kept = re.fullmatch(r'="(.*)"', text)
     return kept[1].strip() if kept else text
+
+
+def heading(text: str) -> str:
+    """A heading as far as it counts."""
+    return (
+        re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
+        .strip(" :*.\ufeff")
+        .casefold()
+    )
