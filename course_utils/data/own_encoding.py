@@ -63,7 +63,8 @@ def decoded(name: str, data: bytes, notes: list[str], encoding: str | None) -> s
             raise FileProblem(
                 f"{name} is not in {encoding or wide}: byte {error.start} (line {data.count(10, 0, error.start) + 1}) does not fit. {SAVE}"
             ) from None
-        text = _damaged(name, data, notes, error) or _by_alphabet(name, data, notes, error.start)
+        text = _halves(data, notes) or _damaged(name, data, notes, error)
+        text = text or _by_alphabet(name, data, notes, error.start)
     else:
         if encoding or wide:
             notes.append(f"Encoding: {(encoding or wide).upper()}.")
@@ -100,6 +101,16 @@ def _line_at(text: str, place: int) -> str:
     start = text.rfind("\n", 0, place) + 1
     line = text[start : (text.find("\n", place) + 1 or len(text) + 1) - 1].strip()
     return line[max(0, place - start - 30) :][:60] if place - start > 50 else line[:60]
+
+
+def _halves(data: bytes, notes: list[str]) -> str:
+    """The text of a file in which an emoji is two characters of UTF-8, as Java and some data bases write it; else empty."""
+    try:
+        text = data.decode("utf-8-sig", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeError:
+        return ""
+    notes.append("Encoding: CESU-8.")
+    return text
 
 
 def _damaged(name: str, data: bytes, notes: list[str], error: UnicodeDecodeError) -> str:

@@ -76,6 +76,8 @@ def read_file(
         if "spans" in COLUMNS[task]:
             records = sentences(path.name, records, notes)
         rows, places = Rows(path.name, task, records, notes).made(dict(columns or {}))
+        refuse_if_none_is_sound(path.name, rows, places, task)
+        return OwnFile(path.name, task, rows, places, (*notes, *look(rows, places, task)))
     except FileProblem:
         raise
     except Exception as error:  # of a library, about a file that nobody has thought of
@@ -83,8 +85,6 @@ def read_file(
         raise FileProblem(
             f"{path.name} is not as its form says ({form} {type(error).__name__}: {str(error)[:100]}). Export it anew, or save it as CSV."
         ) from None
-    refuse_if_none_is_sound(path.name, rows, places, task)
-    return OwnFile(path.name, task, rows, places, (*notes, *look(rows, places, task)))
 
 
 # ---------------------------------------------------------------------------------- what kind of file it is
@@ -133,16 +133,19 @@ def _records(path: Path, task: str, notes: list[str], encoding: str | None) -> l
     start = text.lstrip()[:200].lower()
     if re.match(r"<(!doctype|html|\?xml|[a-z]+[^>]*>\s*<)", start):
         raise FileProblem(f"{path.name} is a web page or XML, not a table. {SAVE}")
-    inline = re.match(r"\[[^\]\"'{}\[]+\]\(", start)  # [Ada](PER) met
-    if (start.startswith(("{", "[", '"{\\"', '"[')) and not inline) or _is_json_value(path, text):
+    no_json = re.match(r"\[[^\]\"'{}\[]+\]\(|\[\[?[a-z]\w*\]\]?\s*\n", start)  # [Ada](PER) met, and TOML
+    begins = start.startswith(("{", "[", '"{\\"', '"['))
+    if (begins and not no_json) or _is_json_value(path, text):
         return from_json(path, text, task, notes)
     return from_text(path, text, task, notes)
 
 
 def _is_json_value(path: Path, text: str) -> bool:
-    """Whether a file that calls itself JSON has a single text or number."""
-    if path.suffix.lower() != ".json" or len(text) > 10_000:
+    """Whether a file that calls itself JSON begins with a remark, or has a single text or number."""
+    if not path.suffix.lower().startswith(".json") or len(text) > 10_000:
         return False
+    if text.lstrip().startswith(("//", "/*")):
+        return True
     try:
         json.loads(text)
     except ValueError:

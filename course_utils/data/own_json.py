@@ -85,6 +85,7 @@ _WHY = (
     ("Expecting property name", r"[“”„]", 'The quotation marks must be straight: ".'),
     ("Expecting value", r"[“”„]", 'The quotation marks must be straight: ".'),
     ("", r"//|/\*|#", "JSON has no remarks; delete them."),
+    ("", r";", "Delete the semicolon."),
     ("Expecting property name", r"[A-Za-z_]", "Names stand in double quotation marks."),
     ("Expecting value", r"True|False|None", "JSON writes true, false and null; Python's `json.dumps` does."),
     ("Invalid control character", r"", r"A line break or a tab inside of a text is written as \n or \t."),
@@ -148,7 +149,8 @@ def _values(name: str, text: str) -> Iterator[tuple[str, Any]]:
             ) from None
         if isinstance(row, str) and row[:1] in ("{", "["):  # a line that was made JSON twice
             row = next(_values(name, row))[1]
-        yield f"line {number}", row
+        rows = row if isinstance(row, list) and row and _of(row, dict) else [row]  # one list after another
+        yield from ((f"line {number}", each) for each in rows)
         number += text.count("\n", start, end)
 
 
@@ -264,6 +266,9 @@ def _from_object(name: str, value: dict[str, Any], task: str, notes: list[str]) 
             and any(isinstance(each, list | dict) for each in inner[0].values())
         ):
             return _from_object(name, inner[0], task, notes)  # such as Rasa's {"rasa_nlu_data": {...}}
+        columns = all(isinstance(each, list) for part in inner for each in part.values())
+        if columns and not _known(value):  # a list for each column, in each part
+            return [record for part in inner for record in _from_object(name, part, task, notes)]
         if all(_known(each) for each in inner) and not _known(value):  # pandas: row -> column -> value
             return _rows(name, [(f"element {key}", each) for key, each in value.items()], notes)
         keys = dict.fromkeys(key for each in inner for key in each)  # pandas: column -> row -> value
@@ -319,6 +324,8 @@ def _object(name: str, place: str, row: Any) -> dict[str, Any]:
     """
     if isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], dict):
         row = {"text": row[0], **row[1]}  # spaCy: [text, {"entities": [...]}]
+    if _of(row, list) and row and all(_of(each, str) and len(each) == 2 for each in row):
+        row = {"tokens": [word for word, _ in row], "ner_tags": [tag for _, tag in row]}
     if not isinstance(row, dict):
         raise FileProblem(
             f"{name}, {place}: this is {kind_of(row)}; a row is an object in braces: "
@@ -326,8 +333,13 @@ def _object(name: str, place: str, row: Any) -> dict[str, Any]:
         )
     if set(row) <= {"row_idx", "row", "truncated_cells"} and isinstance(row.get("row"), dict):
         row = row["row"]  # the data sets server of Hugging Face
-    if isinstance(row.get("cats"), dict) and "label" not in row:  # spaCy
-        row = {**row, "label": [label for label, given in row["cats"].items() if given and given >= 0.5]}
+    cats = row.get("cats")  # of spaCy
+    if (
+        isinstance(cats, dict)
+        and "label" not in row
+        and all(isinstance(each, int | float) for each in cats.values())
+    ):
+        row = {**row, "label": [label for label, given in cats.items() if given >= 0.5]}
         del row["cats"]
     if isinstance(row.get("data"), dict):
         if row.keys() & {"annotations", "completions", "predictions"}:
@@ -337,7 +349,9 @@ def _object(name: str, place: str, row: Any) -> dict[str, Any]:
         row = {**row, "label": row["accept"]}
         del row["accept"], row["options"]
     if isinstance(row.get("messages"), list) and not TEXTS & {norm(key) for key in row}:
-        said = {each.get("role"): each.get("content") for each in row["messages"] if isinstance(each, dict)}
+        said = {
+            str(each.get("role")): each.get("content") for each in row["messages"] if isinstance(each, dict)
+        }
         others = {key: each for key, each in row.items() if key != "messages"}
         row = {**others, "text": said.get("user"), "label": said.get("assistant")}
     texts = [key for key, each in row.items() if norm(key) in TEXTS and not isinstance(each, dict)]
@@ -370,7 +384,8 @@ def _of_label_studio(name: str, place: str, row: Mapping[str, Any]) -> dict[str,
         return {LEFT_OUT: why}
     truth = next((each for each in whole if each.get("ground_truth")), whole[0])
     values = [each["value"] for each in truth.get("result") or [] if isinstance(each.get("value"), dict)]
-    choices = [choice for value in values for choice in value.get("choices", [])]
+    chosen = [value.get("choices") for value in values]
+    choices = [choice for each in chosen for choice in (each if isinstance(each, list) else [each]) if choice]
     spans = [value for value in values if "start" in value]
     made = {
         **row["data"],

@@ -12,7 +12,7 @@ from course_utils.data.own import COLUMNS, FileProblem, Row, counted
 from course_utils.data.own_columns import listed
 from course_utils.data.own_json import kind_of
 
-_NOTHING = {"na", "n/a", "nan", "none", "null", "nil", "\\n", "#n/a", "#nv", "#na", "-", "--", "?", "<na>", "missing", "undefined", "nat"}  # fmt: skip
+_NOTHING = {"na", "n/a", "nan", "none", "null", "nil", "\\n", "#n/a", "#nv", "#na", "-", "--", "?", "<na>", "missing", "undefined", "nat", "-1"}  # fmt: skip
 """What programs and people write where there is nothing, in small letters."""
 
 _LOOK_ALIKE = str.maketrans("аеорсухіјѕвнкмтαορνικ", "aeopcyxijsbhkmtaopvik")
@@ -92,7 +92,7 @@ def _labels(labels: Counter[str], rows: Sequence[Row], places: Sequence[str]) ->
         )
     if len(labels) == 1 and labels.total() > 1:
         notes.append(f"All rows have the label {next(iter(labels))!r}. There is nothing to tell apart.")
-    if len(labels) > 1 and sum(count > 2 for count in labels.values()) < 2:
+    if len(labels) > 1 and labels.total() >= 10 and sum(count > 2 for count in labels.values()) < 2:
         notes.append(
             "Fewer than two labels have three rows or more, and section 2 cannot split the file without that."
         )

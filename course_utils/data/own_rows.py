@@ -194,7 +194,9 @@ class Rows:
                 next((small[key] for key in keys.split() if key in small), None)
                 for keys in (_START, _END, _LABEL)
             ]
-            given = small.get("text")
+            given, length = small.get("text"), whole(small.get("length"))
+            if parts[1] is None and whole(parts[0]) is not None and length is not None:
+                parts[1] = whole(parts[0]) + length
         else:
             parts = [*span[:3]] if isinstance(span, list | tuple) and len(span) in (3, 4) else [None] * 3
             given = span[3] if isinstance(span, list | tuple) and len(span) == 4 else None
@@ -322,8 +324,8 @@ class Rows:
         return answer, start[0] if isinstance(start, list) and start else None if start == [] else start
 
 
-_START = "start start_offset begin from start_char"
-_END = "end end_offset stop to end_char"
+_START = "start start_offset startoffset begin beginoffset from start_char offset"
+_END = "end end_offset endoffset stop to end_char"
 _LABEL = "label labels type tag entity entity_group entity_type category name class"
 
 
@@ -348,7 +350,7 @@ def _label(value: Any) -> Any:
         return [_label(each) for each in value]
     if isinstance(value, dict) and not _is_span(value):
         small = {norm(key): each for key, each in value.items()}
-        for key in ("choices", "label", "labels", "name", "value", "class"):
+        for key in ("choices", "label", "labels", "name", "value", "class", "category"):
             if key in small:
                 return small[key]
         if small and all(

@@ -5,6 +5,7 @@ Other forms of text are refused by their names. What is read becomes records; wh
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -24,9 +25,10 @@ _FORMS = (
     (r"(?i)(--.*\n|/\*.*\n|\s)*(CREATE TABLE|INSERT INTO|DROP TABLE)\s", "SQL. Export the table as CSV from the data base."),
     (r"(var|let|const|export)\s|\w+\s*=\s*[\[{]", "JavaScript. Delete what stands before the first bracket, and a semicolon at the end: the rest is JSON."),
     (r"(---\s*\n)?(\w+:[ \t]*\n\s*)?- \w+:", "YAML. Load it with `yaml.safe_load`, and write it with `json.dump`."),
+    (r"\[\[?\w+\]\]?\s*\n", "TOML or INI. Write a CSV with text and label."),
     (r"## intent:", "Rasa's Markdown. Convert it to Rasa's JSON, or write a CSV with text and label."),
     (r".*\[[^\]\n]+\]\([^)\s]+\)", "text with inline annotation, as in [Ada](PER). Write each text with its spans: {\"text\": \"Ada met Bob\", \"spans\": [[0, 3, \"PER\"]]}."),
-    (r".*<(\w+)>[^<\n]+</\1>", "text with inline annotation, as in <PER>Ada</PER>. Write each text with its spans: {\"text\": \"Ada met Bob\", \"spans\": [[0, 3, \"PER\"]]}."),
+    (r".*<(?!(?:[abipu]|em|div|span|h\d|li|td)>)(\w+)>[^<\n]+</\1>", "text with inline annotation, as in <PER>Ada</PER>. Write each text with its spans: {\"text\": \"Ada met Bob\", \"spans\": [[0, 3, \"PER\"]]}."),
 )  # fmt: skip
 """How some forms begin that are no table, what they are called, and what to do."""
 
@@ -117,40 +119,36 @@ def _lines(
     name: str, text: str, delimiter: str, skipped: int, notes: list[str]
 ) -> list[tuple[int, list[str]]]:
     """Each line's number and cells, whatever is meant by its quotation marks."""
-    first = text.split("\n", 1)[0]
-    spaced = delimiter not in " \t" and bool(re.search(r"\S", first)) and all(
-        part[:1] == " " for part in first.split(delimiter)[1:]
-    )  # fmt: skip
+    parts = text.split("\n", 1)[0].split(delimiter)[1:]
+    spaced = delimiter not in " \t" and bool(parts) and all(part[:1] == " " for part in parts)
     try:
-        lines = _cells(text, delimiter, spaced=spaced)
+        lines = _not_merged(text, delimiter, _cells(text, delimiter, spaced=spaced), skipped, notes)
     except _Unclosed as problem:
-        lines = []
-        if '"' in text and delimiter == "\t":  # tab-separated files often have quotes that mean nothing
-            lines = _cells(text, delimiter, csv.QUOTE_NONE)
-        elif '\\"' in text:  # as MySQL writes it
-            lines = _cells(text, delimiter, escape="\\")
-        else:
-            cut = re.escape(delimiter)
-            try:
-                lines = _cells(re.sub(rf'"[ \t]+(?={cut}|\r|\n)', '"', text), delimiter, spaced=True)
-                notes.append(f"Spaces around {_DELIMITERS.get(delimiter, delimiter)} were left out.")
-            except _Unclosed:
-                pass
-        if not lines or (
-            delimiter != "\t"
-            and '\\"' not in text
-            and len({len(cells) for _, cells in lines if any(cells)}) > 1
-        ):
+        lines = _otherwise_quoted(text, delimiter, notes)
+        if not lines:
             raise FileProblem(
                 f"{name}, line {problem.line + skipped}: a quotation mark is not closed, or is followed by more text ({problem}). "
                 'Inside a cell, write it twice: "".'
             ) from None
-    else:
-        lines = _not_merged(text, delimiter, lines, skipped, notes)
     return [
         (number + skipped, [cells[0].lstrip("\ufeff"), *cells[1:]] if cells else [])
         for number, cells in lines
     ]
+
+
+def _otherwise_quoted(text: str, delimiter: str, notes: list[str]) -> list[tuple[int, list[str]]]:
+    """The lines of a text whose quotation marks do not close as in most CSV; none if they close in no other way."""
+    with contextlib.suppress(_Unclosed):
+        if delimiter == "\t":  # tab-separated files often have quotes that mean nothing
+            return _cells(text, delimiter, csv.QUOTE_NONE)
+        if '\\"' in text:  # as MySQL writes it
+            return _cells(text, delimiter, escape="\\")
+        closer = re.sub(rf'"[ \t]+(?={re.escape(delimiter)}|\r|\n)', '"', text)
+        lines = _cells(closer, delimiter, spaced=True)
+        if len({len(cells) for _, cells in lines if any(cells)}) == 1:
+            notes.append(f"Spaces around {_DELIMITERS.get(delimiter, delimiter)} were left out.")
+            return lines
+    return []
 
 
 def _not_merged(
@@ -391,6 +389,8 @@ def _conll(lines: Sequence[str], entities: bool) -> str | None:
     """
     for delimiter in ("\t", " ", ";", ",", "|"):
         rows = [cells for line in lines if (cells := _split(line, delimiter)) and not _comment(cells)]
+        if delimiter == " " and all("\t" in line for line in lines):
+            continue  # the spaces are those of texts
         if not rows or min(map(len, rows)) < 2 or (delimiter in ";,|" and len({*map(len, rows)}) > 1):
             continue
         last = [cells[-1] for cells in rows if cells[0] != "-DOCSTART-"]
@@ -398,7 +398,7 @@ def _conll(lines: Sequence[str], entities: bool) -> str | None:
             return delimiter
         plain = all(re.fullmatch(r"[\w.&/-]+", tag) and not tag.isdigit() for tag in last)
         few = len(set(last)) <= max(2, len(last) / 2) and len({*map(len, rows)}) == 1
-        if entities and "O" in last and plain and few and not _named(rows[0]):
+        if entities and {"O", "o"} & set(last) and plain and few and not _named(rows[0]):
             return delimiter
     return None
 
@@ -408,7 +408,7 @@ def _split(line: str, delimiter: str) -> list[str]:
     if not line.strip():
         return []
     if delimiter == " ":  # a space that does not break is part of a word
-        return line.split() if line.isascii() else re.split(r"[ \t]+", line.strip())
+        return re.split(r"[ \t]+", line.strip())
     if delimiter == "\t":
         return [cell.strip(" ") for cell in line.strip("\t").split("\t")]
     cells = next(csv.reader([line], delimiter=delimiter), [])
@@ -425,7 +425,9 @@ def _from_conll(name: str, text: str, notes: list[str], delimiter: str) -> list[
     Raises:
         FileProblem: a line has no tag, or more columns than others.
     """
-    lines = [_split(line, delimiter) for line in re.split(r"\r\n|\r|\n", text)]
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    simple = delimiter == " " and not re.search(r"[^\S \t\n]", text)
+    lines = [line.split() if simple else _split(line, delimiter) for line in text.split("\n")]
     real = [cells for cells in lines if cells and not _comment(cells) and cells[0] != "-DOCSTART-"]
     word, tag = 0, -1
     headed = bool(real) and norm(real[0][0]) in WORDS and norm(real[0][-1]) in TAGS
