@@ -23,14 +23,15 @@ _FORMS = (
     (r"(?i)@relation\s", "ARFF, Weka's. In Weka, save it as CSV."),
     (r"(?m)[+-]?\d+(\.\d+)?( \d+:[-+.\deE]+)+\s*$", "LIBSVM's: numbers without texts. The lab needs the texts themselves."),
     (r"(?i)(--.*\n|/\*.*\n|\s)*(CREATE TABLE|INSERT INTO|DROP TABLE)\s", "SQL. Export the table as CSV from the data base."),
-    (r"(var|let|const|export)\s|\w+\s*=\s*[\[{]", "JavaScript. Delete what stands before the first bracket, and a semicolon at the end: the rest is JSON."),
+    (r"((var|let|const|export default)\s+)?\w+\s*=\s*[\[{]", "JavaScript. Delete what stands before the first bracket, and a semicolon at the end: the rest is JSON."),
     (r"(---\s*\n)?(\w+:[ \t]*\n\s*)?- \w+:", "YAML. Load it with `yaml.safe_load`, and write it with `json.dump`."),
     (r"\[\[?\w+\]\]?\s*\n", "TOML or INI. Write a CSV with text and label."),
     (r"## intent:", "Rasa's Markdown. Convert it to Rasa's JSON, or write a CSV with text and label."),
-    (r".*\[[^\]\n]+\]\([^)\s]+\)", "text with inline annotation, as in [Ada](PER). Write each text with its spans: {\"text\": \"Ada met Bob\", \"spans\": [[0, 3, \"PER\"]]}."),
-    (r".*<(?!(?:[abipu]|em|div|span|h\d|li|td)>)(\w+)>[^<\n]+</\1>", "text with inline annotation, as in <PER>Ada</PER>. Write each text with its spans: {\"text\": \"Ada met Bob\", \"spans\": [[0, 3, \"PER\"]]}."),
 )  # fmt: skip
 """How some forms begin that are no table, what they are called, and what to do."""
+
+_INLINE = re.compile(r".*(\[[^\]\n]+\]\([\w-]+\)|<(?!(?:[abipu]|em|div|span|h\d|li|td)>)(\w+)>[^<\n]+</\2>)")
+"""[Ada](PER), or <PER>Ada</PER>."""
 
 WORDS, TAGS = (
     norms("word token words tokens form"),
@@ -63,8 +64,13 @@ def from_text(path: Path, text: str, task: str, notes: list[str]) -> list[Record
         return _from_conll(path.name, text, notes, delimiter or (tab if tabbed else " "))
     named = _norms_of(lines[0]) & KNOWN if lines else set()
     for beginning, what in _FORMS:
-        if not named and re.match(beginning, text.lstrip(), 0):
+        if not named and re.match(beginning, text.lstrip()):
             raise FileProblem(f"{path.name}: this form is {what}")
+    if task == "entities" and not named and _INLINE.match(text.lstrip()):
+        raise FileProblem(
+            f"{path.name}: this form is text with inline annotation, as in [Ada](PER) or <PER>Ada</PER>. Write each text with its spans: "
+            '{"text": "Ada met Bob", "spans": [[0, 3, "PER"]]}.'
+        )
     return _from_csv(path.name, text, notes)
 
 
@@ -297,6 +303,7 @@ def tabled(
         if (
             number > top
             and norm(cells[0]) == known[0]
+            and len(cells) > 1
             and [norm(cell) for cell in cells] == known[: len(cells)]
         ):
             again.append(place)
