@@ -179,7 +179,9 @@ def _words(element: ElementTree.Element) -> str:
     """The text of a cell, without how its words are pronounced."""
     if _tag(element) == "rPh":
         return ""
-    return (element.text or "" if _tag(element) == "t" else "") + "".join(map(_words, element))
+    text = element.text or "" if _tag(element) == "t" else ""
+    text = re.sub(r"_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)  # what XML cannot hold
+    return text + "".join(map(_words, element))
 
 
 def _column(reference: str) -> int:

@@ -23,7 +23,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "text": "text sentence content body message document data texte texto testo satz",
         "spans": "spans entities ents annotations annotation labels label ner_tags tags tag ner",
         "tokens": "tokens words",
-        "tags": "ner_tags tags tag ner labels label",
+        "tags": "ner_tags ner tags tag labels label",
     },
     "questions": {
         "context": "context passage paragraph article document text",

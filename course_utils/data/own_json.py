@@ -248,10 +248,9 @@ def _from_object(name: str, value: dict[str, Any], task: str, notes: list[str]) 
             key for key, each in rows.items() if not each or any(_texts_in(row) for row in each[:20])
         }
         left = [key for key in value if key not in with_texts]
-        if with_texts and left:
-            notes.append(
-                f"Taken: {listed(key for key in tables if key in with_texts)}. Not used: {listed(left)}."
-            )
+        if (with_texts and left) or len(tables) > 1:
+            parts = listed(key for key in tables if key in with_texts or not with_texts)
+            notes.append(f"Taken: {parts}.{f' Not used: {listed(left)}.' if with_texts and left else ''}")
         return [
             record
             for key, each in tables.items()
@@ -349,11 +348,12 @@ def _object(name: str, place: str, row: Any) -> dict[str, Any]:
         row = {**row, "label": row["accept"]}
         del row["accept"], row["options"]
     if isinstance(row.get("messages"), list) and not TEXTS & {norm(key) for key in row}:
-        said = {
-            str(each.get("role")): each.get("content") for each in row["messages"] if isinstance(each, dict)
-        }
-        others = {key: each for key, each in row.items() if key != "messages"}
-        row = {**others, "text": said.get("user"), "label": said.get("assistant")}
+        said = [
+            (str(each.get("role")), each.get("content")) for each in row["messages"] if isinstance(each, dict)
+        ]
+        if sorted(role for role, _ in said if role != "system") == ["assistant", "user"]:
+            others = {key: each for key, each in row.items() if key != "messages"}
+            row = {**others, "text": dict(said)["user"], "label": dict(said)["assistant"]}
     texts = [key for key, each in row.items() if norm(key) in TEXTS and not isinstance(each, dict)]
     if not texts and not row.keys() & {"paragraphs", "qas"}:
         flat: dict[str, Any] = {}  # {"review": {"text": "..."}, "meta": {"label": "..."}}

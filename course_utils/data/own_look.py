@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections import Counter
@@ -118,7 +119,7 @@ def _labels(labels: Counter[str], rows: Sequence[Row], places: Sequence[str]) ->
 
 def _folded(label: str) -> str:
     """A label in a form in which those that may be the same are equal."""
-    plain = unicodedata.normalize("NFKC", label).casefold()
+    plain = unicodedata.normalize("NFKC", html.unescape(label)).casefold()
     plain = "".join(
         char for char in plain if unicodedata.category(char) not in ("Cf", "Cc") or char.isspace()
     )
@@ -201,6 +202,9 @@ def _questions(rows: Sequence[Row], places: Sequence[str]) -> Iterable[str]:
         if isinstance(row.get("question"), str) and len(row["question"]) > 100
         and len(re.findall(r"[^\W\u2e80-\U0003ffff]+|\S", row["question"])) > 100
     ]  # fmt: skip
+    contexts = Counter(str(row.get("context")) for row in rows)
+    if len({row.get("group") for row in rows}) == len(rows) > len(contexts):
+        yield "Several questions have one context, and each is a group of its own: add a column, group, with a number for each context."
     if long:
         yield f"{counted(len(long), 'question')} of more than 100 words ({_where(long, places)}): a model reads the first 128 word pieces of a question."
 

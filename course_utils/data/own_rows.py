@@ -121,6 +121,7 @@ class Rows:
             if isinstance(label, list | tuple) and len(label) < 2:
                 label = label[0] if label else None
             made.append((number, {"text": record.get(taken["text"]), "label": label}))
+        self._places_of_ones([row for _, row in made])
         labels = [row["label"] for _, row in made if row["label"] not in (None, "")]
         numbers = [label for label in labels if isinstance(label, bool | int | float)]
         if labels and len(numbers) == len(labels):
@@ -133,14 +134,31 @@ class Rows:
                 row["label"] = row["label"] and row["label"].partition(".")[0]
         return made
 
+    def _places_of_ones(self, rows: Sequence[Row]) -> None:
+        """Labels that are all equally long lists of 0 and 1 become the places of their ones."""
+        lists = [row["label"] for row in rows if row["label"] not in (None, "")]
+        sizes = {len(each) if isinstance(each, list) else 0 for each in lists}
+        if (
+            len(sizes) != 1
+            or sizes == {0}
+            or not all(type(one) in (int, float) and one in (0, 1) for each in lists for one in each)
+        ):
+            return
+        self.notes.append("The labels are lists of 0 and 1; each became the place of its 1, counted from 0.")
+        for row in rows:
+            places = [str(place) for place, one in enumerate(row["label"] or []) if one == 1]
+            row["label"] = places[0] if len(places) == 1 else places or None
+
     def _with_spans(self, taken: Mapping[str, str]) -> list[tuple[int, Row]]:
         made: list[tuple[int, Row]] = []
+        without = 0
         for number, (_, record) in enumerate(self.records, 1):
             if "tokens" in taken:
                 words, tags = (self._cell(number, taken[role], "[(") for role in ("tokens", "tags"))
                 made.append((number, self._joined(number, words, tags, taken["tags"])))
                 continue
             text, spans = record.get(taken["text"]), self._cell(number, taken["spans"], "[{(")
+            without += spans in (None, "")
             tags = spans.split() if isinstance(spans, str) else spans
             if isinstance(tags, list) and tags and all(isinstance(tag, str) and _is_tag(tag) for tag in tags):
                 made.append((number, self._joined(number, text, tags, taken["spans"])))
@@ -151,6 +169,10 @@ class Rows:
                 for span in self._span(number, taken["spans"], one, text)
             ]
             made.append((number, {"text": text, "spans": found}))
+        if without:
+            self.notes.append(
+                f"{counted(without, 'row')} with nothing in {taken['spans']!r}: a text without spans."
+            )
         if self.others:
             self.notes.append(
                 f"The file gives another text than stands there for {counted(len(self.others), 'span')} ({self.others[0]}). "
@@ -269,10 +291,11 @@ class Rows:
 
     def _with_answers(self, taken: Mapping[str, str]) -> list[tuple[int, Row]]:
         made: list[tuple[int, Row]] = []
-        without, found, twice, absent = 0, 0, 0, 0
+        without, found, twice, absent, several = 0, 0, 0, 0, 0
         for number, (_, record) in enumerate(self.records, 1):
             context = record.get(taken["context"])
-            answer, start = self._answer(number, taken)
+            answer, start, more = self._answer(number, taken)
+            several += more
             if answer in (None, ""):
                 without += 1
                 continue
@@ -297,6 +320,10 @@ class Rows:
             self.notes.append(
                 f"{counted(without, 'question')} without an answer left out: the model would have to learn to say so."
             )
+        if several:
+            self.notes.append(
+                f"Of {counted(several, 'question')} with several different answers, the first was taken."
+            )
         if found:
             self.notes.append(
                 f"The place of {counted(found, 'answer')} was looked up in the context; {twice} of them more than once there, and the first place was taken."
@@ -307,11 +334,13 @@ class Rows:
             )
         return made
 
-    def _answer(self, number: int, taken: Mapping[str, str]) -> tuple[Any, Any]:
-        """The first answer of a row, and where it begins, if the file says so."""
+    def _answer(self, number: int, taken: Mapping[str, str]) -> tuple[Any, Any, bool]:
+        """The first answer of a row, where it begins, if the file says so, and whether there are others."""
         answer = self._cell(number, taken["answer"], "[{")
         start = self._cell(number, taken["start"], "[") if "start" in taken else None
+        several = False
         if isinstance(answer, list | tuple):
+            several = any(_text_of(each) != _text_of(answer[0]) for each in answer)
             answer = answer[0] if answer else None
         if isinstance(answer, dict):
             small = {norm(key): value for key, value in answer.items()}
@@ -320,8 +349,16 @@ class Rows:
             answer = next(
                 (small[key] for key in ("text", "answer", "value", "input_text") if key in small), None
             )
-            answer = answer[0] if isinstance(answer, list) and answer else None if answer == [] else answer
-        return answer, start[0] if isinstance(start, list) and start else None if start == [] else start
+            if isinstance(answer, list):
+                several = len({str(each) for each in answer}) > 1
+                answer = answer[0] if answer else None
+        if isinstance(start, list):
+            start = start[0] if start else None
+        return answer, start, several
+
+
+def _text_of(answer: Any) -> str:
+    return str(answer.get("text") if isinstance(answer, dict) else answer)
 
 
 _START = "start start_offset startoffset begin beginoffset from start_char offset"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.data.own import FileProblem, counted
-from course_utils.data.own_columns import GROUPS, KNOWN, Record, norm, norms
+from course_utils.data.own_columns import GROUPS, KNOWN, Record, norm
 
 _FORMS = (
     (r"T\d+\t\S+ \d+ \d+", "brat's .ann, which has places in the .txt beside it. Write both as JSON Lines: a text and its spans in each line."),
@@ -33,11 +33,9 @@ _FORMS = (
 _INLINE = re.compile(r".*(\[[^\]\n]+\]\([\w-]+\)|<(?!(?:[abipu]|em|div|span|h\d|li|td)>)(\w+)>[^<\n]+</\2>)")
 """[Ada](PER), or <PER>Ada</PER>."""
 
-WORDS, TAGS = (
-    norms("word token words tokens form"),
-    norms("tag ner_tag ner iob bio label tags labels ner_tags entity"),
-)
-"""The names of the columns of a table with a word in each row."""
+WORDS = ("word", "token", "words", "tokens", "form")
+TAGS = ("ner_tags", "ner_tag", "ner", "iob", "bio", "entity", "labels", "label", "tags", "tag")
+"""The names of the columns of a table with a word in each row; the first that is there is taken."""
 
 _TAG = re.compile(r"[Oo]|[BIESLUMbieslum][-:_][^\s,;|]+")
 
@@ -365,8 +363,9 @@ def _is_a_row(header: Sequence[str], lines: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def _one_of(columns: Iterable[str], names: set[str]) -> str | None:
-    return next((column for column in columns if norm(column) in names), None)
+def _one_of(columns: Iterable[str], names: Iterable[str]) -> str | None:
+    by_norm = {norm(column): column for column in columns}
+    return next((by_norm[name] for name in names if name in by_norm), None)
 
 
 # ---------------------------------------------------------------------------------- a line for each text, or for each word
@@ -376,7 +375,7 @@ def _from_fasttext(text: str, notes: list[str]) -> list[Record]:
     """Labels, each after ``__label__``, and then the text; or before them."""
     notes.append("Form: fastText, a text and its labels on each line.")
     records: list[Record] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if not line.strip():
             continue
         labels, words = re.match(r"((?:\s*__label__\S+)*)(.*)", line).groups()
@@ -388,8 +387,18 @@ def _from_fasttext(text: str, notes: list[str]) -> list[Record]:
     return records
 
 
+def _tags_in(rows: Sequence[Sequence[str]]) -> int | None:
+    """The last column of which all cells are tags, counted from the end (-1); None if there is none."""
+    width = min(map(len, rows), default=0)
+    for column in range(-1, -width, -1):
+        tags = {cells[column] for cells in rows}
+        if tags - {"0", "_", "-", "o"} and all(_TAG.fullmatch(tag) or tag in ("0", "_", "-") for tag in tags):
+            return column
+    return None
+
+
 def _conll(lines: Sequence[str], entities: bool) -> str | None:
-    """The delimiter of lines that all end in a tag; None if they do not. A table with a tag in each row has a header.
+    """The delimiter of lines that all have a tag; None if they do not. A table with a tag in each row has a header.
 
     Args:
         entities: tags without B- and I- are seen, too, if there is an O among them.
@@ -400,8 +409,9 @@ def _conll(lines: Sequence[str], entities: bool) -> str | None:
             continue  # the spaces are those of texts
         if not rows or min(map(len, rows)) < 2 or (delimiter in ";,|" and len({*map(len, rows)}) > 1):
             continue
-        last = [cells[-1] for cells in rows if cells[0] != "-DOCSTART-"]
-        if last and all(_TAG.fullmatch(tag) for tag in last) and any(tag != "o" for tag in last):
+        rows = [cells for cells in rows if cells[0] != "-DOCSTART-"]
+        last = [cells[-1] for cells in rows]
+        if _tags_in(rows) is not None:
             return delimiter
         plain = all(re.fullmatch(r"[\w.&/-]+", tag) and not tag.isdigit() for tag in last)
         few = len(set(last)) <= max(2, len(last) / 2) and len({*map(len, rows)}) == 1
@@ -436,20 +446,22 @@ def _from_conll(name: str, text: str, notes: list[str], delimiter: str) -> list[
     simple = delimiter == " " and not re.search(r"[^\S \t\n]", text)
     lines = [line.split() if simple else _split(line, delimiter) for line in text.split("\n")]
     real = [cells for cells in lines if cells and not _comment(cells) and cells[0] != "-DOCSTART-"]
-    word, tag = 0, -1
     headed = bool(real) and norm(real[0][0]) in WORDS and norm(real[0][-1]) in TAGS
     body = real[headed:]
     width = len(body[0]) if body else 0
-    if width > 2 and all(cells[0].isdigit() for cells in body):
-        word = 1  # each line begins with the word's number
-        if width == 4 and all(_TAG.fullmatch(cells[2]) for cells in body if len(cells) == 4):
-            tag = 2
-    taken = {(0, -1): "the first column as words, the last as tags"}.get(
-        (word, tag),
-        f"column {word + 1} as words, "
-        + ("column 3 as tags, without inner ones" if tag == 2 else "the last as tags"),
-    )
-    notes.append(f"Form: CoNLL, {taken}.")
+    even = [cells for cells in body if len(cells) == width]
+    word = int(width > 2 and all(cells[0].isdigit() for cells in body))  # each line may begin with its number
+    tag = _tags_in(even)
+    if tag is None and even and width > 1 and not {"O", "o"} & {cells[-1] for cells in even}:
+        raise FileProblem(
+            f"{name}: no column has tags, such as B-PER and O; the first line has {', '.join(even[0])}."
+        )
+    tag = -1 if tag is None else tag
+    if word and width == 4 and tag == -1 and all(_TAG.fullmatch(cells[2]) for cells in even):
+        tag = -2  # GermEval: the inner names stand last
+    of_words = f"column {word + 1}" if word else "the first column"
+    of_tags = "the last" if tag == -1 else f"column {width + tag + 1}"
+    notes.append(f"Form: CoNLL, {of_words} as words, {of_tags} as tags.")
     records: list[Record] = []
     words: list[str] = []
     tags: list[str] = []
@@ -524,7 +536,7 @@ def sentences(name: str, records: list[Record], notes: list[str]) -> list[Record
     if (
         word is None
         or tag is None
-        or not all(isinstance(one, str) and re.fullmatch(r"\s*[^\s\[][^\s]*\s*|\[", one) for one in some)
+        or not all(re.fullmatch(r"\s*[^\s\[][^\s]*\s*|\[", str(one)) for one in some)
     ):
         return records
     sentence = next(
@@ -534,10 +546,10 @@ def sentences(name: str, records: list[Record], notes: list[str]) -> list[Record
         raise FileProblem(
             f"{name} has a word in each row, and no column that says to which sentence it belongs. Add one, sentence, with its number."
         )
-    group = _one_of([each for each in columns if each != sentence], norms(GROUPS))
+    group = _one_of([each for each in columns if each != sentence], [norm(name) for name in GROUPS.split()])
     notes.append(f"Form: a word in each row; {sentence!r} says where a sentence begins.")
     found: list[Record] = []
-    current = None
+    current, without = None, 0
     for place, record in records:
         given, of = str(record.get(sentence) or "").strip(), str(record.get(group) or "").strip()
         if (
@@ -550,4 +562,7 @@ def sentences(name: str, records: list[Record], notes: list[str]) -> list[Record
         if str(record.get(word) or "").strip():
             found[-1][1]["tokens"].append(str(record[word]).strip())
             found[-1][1]["ner_tags"].append(str(record.get(tag) or "O").strip())
+            without += not str(record.get(tag) or "").strip()
+    if without:
+        notes.append(f"{counted(without, 'word')} without a tag: no part of a name, as if there were an O.")
     return found

@@ -90,7 +90,11 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "many-digits.jsonl": (f'{{"text": "a", "label": {"9" * 5000}}}\n', C, [("a", "9" * 5000)], ""),
     "groups-that-may-be-one.csv": ("text,label,user\nx,a,Bob\ny,b,bob \nz,b,Bob\n", C, 3, "Groups that may be the same: 'Bob', 'bob '"),
     "name-of-a-label.jsonl": (lines({"text": "hello", "label": {"id": 1, "name": "a"}}, {"text": "world", "label": [{"label": "b", "score": 0.9}]}), C, AB, ""),
+    "ones.jsonl": (lines({"text": "hello", "label": [0, 1, 0]}, {"text": "world", "label": [1, 0, 0]}, {"text": "both", "label": [1, 1, 0]}), C, [("hello", "1"), ("world", "0"), ("both", ["0", "1"])], "lists of 0 and 1"),
+    "as-on-a-page.csv": ("text,label\nx,R&amp;D\ny,R&D\n", C, 2, "may be the same: 'R&amp;D', 'R&D'"),
+    "odd-line-ends.txt": ("__label__a he\u2028llo\n__label__b world\n", C, [("he\u2028llo", "a"), ("world", "b")], ""),
     # JSON
+    "parts.json": (json.dumps({"train": [{"text": "hello", "label": "a"}], "test": [{"text": "world", "label": "b"}]}), C, AB, "Taken: 'train', 'test'"),
     "rows-without-names.json": (json.dumps([["text", "label"], *AB]), C, AB, ""),
     "by-row.json": (json.dumps({"0": {"text": "hello", "label": "a"}, "1": {"text": "world", "label": "b"}}), C, AB, ""),
     "by-label.json": ('{"pos": ["I love it", "good"], "neg": ["bad"]}', C, [("I love it", "pos"), ("good", "pos"), ("bad", "neg")], "as a label, and the list after it as texts: 'pos', 'neg'"),
@@ -139,7 +143,11 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "hard-space.conll": ("Ada\xa0Lovelace B-PER\nmet O\n", E, [("Ada\xa0Lovelace met", [[0, 12, "PER"]])], ""),
     "tags-beside-a-text.csv": ("text,labels\nAda met,B-PER O\nBob,B-PER\n", E, [("Ada met", PER), ("Bob", PER)], ""),
     "one-long-text.conll": ("".join(f"w{number} {'O' if number else 'B-PER'}\n" for number in range(300)), E, 1, "No empty line separates sentences"),
+    "no-tag-in-a-row.csv": ("sent,word,tag\n1,Ada,B-PER\n1,met,\n", E, [("Ada met", PER)], "1 word without a tag"),
+    "parts-of-speech-first.csv": ("sent,word,tag,ner\n1,Ada,NNP,B-PER\n1,met,VBD,O\n", E, [("Ada met", PER)], ""),
+    "parts-of-speech-last.conll": ("Ada B-PER NNP\nmet O VBD\n", E, [("Ada met", PER)], "column 2 as tags"),
     # spans
+    "nothing-in-spans.jsonl": (lines({"text": ADA, "spans": PER}, {"text": ADA}), E, [(ADA, PER), (ADA, [])], "1 row with nothing in 'spans'"),
     "inclusive.jsonl": (lines({"text": ADA, "spans": [[0, 2, "PER"], [8, 10, "PER"]]}), E, 1, r"middle of a word: 2 of 2, such as 'Ad' \(line 1\). Are the ends inclusive"),
     "from-one.jsonl": (lines({"text": ADA, "spans": [[5, 8, "V"]]}), E, 1, "Do places count from 1"),
     "with-emoji.jsonl": (lines({"text": "😀 Ada met Bob", "spans": [[3, 6, "PER"]]}), E, 1, "emoji as two characters"),
@@ -148,6 +156,8 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "names-that-may-be-one.jsonl": (lines({"text": ADA, "spans": [[0, 3, "PER"], [8, 11, "per"]]}), E, 1, "may be the same: 'PER', 'per'"),
     "no-spans.jsonl": (lines({"text": ADA, "spans": []}), E, 1, "No row has a span"),
     # questions
+    "several-answers.jsonl": (lines({"context": MAY, "question": "When?", "answers": ["May", "in May"]}), Q, [("May", 13)], "1 question with several different answers, the first"),
+    "one-context.jsonl": (lines(ASKED, {**ASKED, "question": "In which month?"}), Q, [("May", 13)] * 2, "Several questions have one context, and each is a group"),
     "list-of-articles.json": (json.dumps([{"title": "rain", "paragraphs": [{"context": MAY, "qas": [{"question": "When?", "answers": ASKED["answers"]}]}]}]), Q, [("May", 13)], "'title' as group"),
     "paragraphs-only.json": (json.dumps({"data": [{"context": MAY, "qas": [{"question": "When?", "answers": ASKED["answers"]}]}]}), Q, [("May", 13)], ""),
     "number-as-answer.jsonl": (lines({"context": "In 1999 it rained", "question": "When?", "answer": 1999}), Q, [("1999", 3)], "looked up"),
@@ -202,6 +212,7 @@ REFUSED: dict[str, tuple[str | bytes, str, str]] = {
     "data.db": (b"SQLite format 3\x00", C, "a data base"),
     "frame.pkl": (b"\x80\x04\x95", C, "a pickle"),
     "notebook.ipynb": ('{"cells": [], "nbformat": 4}', C, "is a notebook"),
+    "no-tags.conll": ("Ada NNP\nmet VBD\n", E, "no column has tags, such as B-PER and O; the first line has Ada, NNP"),
     # JSON
     "empty.json": ("{}", C, "an object without rows"),
     "null.json": ("null", C, "nothing"),
@@ -226,6 +237,7 @@ REFUSED: dict[str, tuple[str | bytes, str, str]] = {
     "numpy.csv": ("context,question,answers\nIt rained in May.,When?,\"{'text': array(['May'], dtype=object), 'answer_start': array([13])}\"\n", Q, "row 1 .*as NumPy shows it.*to_json"),
     "numpy-tokens.csv": ("tokens,ner_tags\n\"['Ada' 'met']\",\"['B-PER' 'O']\"\n", E, "as NumPy shows it"),
     "numbers-as-tags.csv": ("tokens,ner_tags\nAda met,1 0\n", E, "'1' is a number, and the file does not say which tag"),
+    "many-turns.jsonl": (lines({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a"}] * 2}), C, "no column that is known as text or label; it has 'messages'"),
     # tasks
     "questions.json": (squad([{"context": MAY, "qas": [{"question": "When?", "answers": ASKED["answers"]}]}]), C, r'read_file\(FILE, "questions"\)'),
     "words.conll": ("Ada B-PER\nmet O\n", C, r'read_file\(FILE, "entities"\)'),
@@ -286,7 +298,7 @@ def test_a_workbook_is_read_with_its_dates_numbers_and_truths(tmp_path):
     (tmp_path / "rows.xlsx").write_bytes(
         workbook(
             ["Tickets of May"], [], ["Text", "Class", "user", "late"],
-            ["hello", 1, 45_000, True], [], ["world", 2.0, 45_000.5, False], more=other,
+            ["hel_x006C_o", 1, 45_000, True], [], ["world", 2.0, 45_000.5, False], more=other,
         )
     )  # fmt: skip
     file = read_file(tmp_path / "rows.xlsx", C)
