@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import datetime
+import io
 import json
 import math
 import re
+import tokenize
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_utils.data.own import COLUMNS, FileProblem, Row, counted
 from course_utils.data.own_columns import Columns, Record, listed, norm
 
-_NUMPY = re.compile(r"array\(|^\s*\[\s*-?[\d.]+(\s+-?[\d.]+)+\s*\]\s*$|^\s*\[.*['\"]\s+['\"]", re.DOTALL)
-"""What `str` makes of an array, and of what has one in it."""
+_NUMPY = re.compile(r"array\(|\s*\[\s*-?[\d.]+(\s+-?[\d.]+)+\s*\]\s*$")
+"""What `str` makes of an array of numbers, and of what has an array in it."""
 
 _MARK = re.compile(r"([BIESLUM])[-:_](.+)", re.IGNORECASE)
 _OUTSIDE = {"O", "o", "0", "_", "-", ""}
@@ -94,7 +96,7 @@ class Rows:
             return json.loads(value)
         except (ValueError, RecursionError):
             pass
-        if _NUMPY.search(value):
+        if _NUMPY.search(value) or _without_commas(value):
             raise self.refuse(
                 number,
                 column,
@@ -364,6 +366,19 @@ def _text_of(answer: Any) -> str:
 _START = "start start_offset startoffset begin beginoffset from start_char offset"
 _END = "end end_offset endoffset stop to end_char"
 _LABEL = "label labels type tag entity entity_group entity_type category name class"
+
+
+def _without_commas(value: str) -> bool:
+    """Whether two texts follow each other without a comma, which Python would join: ['Ada' 'met']."""
+    before = None
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(value.strip()).readline):
+            if token.type == before == tokenize.STRING:
+                return True
+            before = before if token.type in (tokenize.NL, tokenize.NEWLINE) else token.type
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return False
 
 
 def _is_tag(tag: str) -> bool:

@@ -130,6 +130,7 @@ READ = {  # file -> its bytes, the task, the rows, and a part of what is said ab
     ),
     "sentences-by-number.tsv": ("sent_id\ttoken\tner\n1\tAda\tB-PER\n1\tmet\tO\n1\tBob\tB-PER\n2\tIt\tO\n", "entities",
                                 [*NAME, {"text": "It", "spans": []}], "'sent_id'"),
+    "a-space-as-a-word.csv": ("tokens,ner_tags\n\"['Ada', ' ', 'met']\",\"['B-PER', 'O', 'O']\"\n", "entities", [{"text": "Ada   met", "spans": [[0, 3, "PER"]]}], "'tokens' as tokens"),
     "hash-as-word.conll": ("# O\nAda B-PER\n", "entities", [{"text": "# Ada", "spans": [[2, 5, "PER"]]}], "CoNLL"),
     "words.txt": ("Ada B-PER\nmet O\nBob B-PER\n\nIt O\n", "entities", [*NAME, {"text": "It", "spans": []}], "CoNLL"),
     "long-names.conll": ("Ada B-PER\nLovelace I-PER\nand O\nYork I-LOC\n", "entities",
