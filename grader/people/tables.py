@@ -1,7 +1,7 @@
 """The rows of a table in a file: CSV in whatever way a spreadsheet or a learning platform writes it, or ``.xlsx``.
 
 A file says what it is by its content, not by its name: some platforms write text into ``.xls``. What cannot be read is refused with what it
-looks like and how to save it anew. An ``.xlsx`` is a zip of XML; only its first sheet's cells are read, within limits.
+looks like and how to save it anew. Of an ``.xlsx``, only the first sheet's cells are read.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ import csv
 import io
 import re
 import unicodedata
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from xml.etree import ElementTree
 
+from course_utils.workbook import WorkbookProblem, read_workbook
 from grader.errors import GraderError
 from grader.files import printable, seen
 
 MAX_BYTES = 20 * 2**20
 """The most bytes of a file, and of each part of an .xlsx when it is unpacked."""
-MAX_CELLS = 2_000_000
 _LOOKED_AT = 30
 """At most this many rows may stand above the headings."""
 _MAX_FAULTS = 10
@@ -272,13 +269,6 @@ def _csv(file: Path, text: str, score: Callable[[Sequence[str]], int]) -> list[t
 
 # ---------------------------------------------------------------------------------- .xlsx
 
-_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_STRICT = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
-_ID = (
-    "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id",
-    "{http://purl.oclc.org/ooxml/officeDocument/relationships}id",
-)
-
 
 def _sheet(file: Path, data: bytes) -> list[tuple[int, list[str]]]:
     """The rows of the first sheet that can be seen.
@@ -287,104 +277,18 @@ def _sheet(file: Path, data: bytes) -> list[tuple[int, list[str]]]:
         GraderError: it is no .xlsx, or a damaged one.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = {info.filename for info in archive.infolist()[:10_000]}
-            if "xl/workbook.xml" not in names:
-                what = (
-                    "a spreadsheet of another kind (.ods)"
-                    if "content.xml" in names
-                    else "a zip, or a document of another kind"
-                )
-                raise GraderError(
-                    f"{file} is {what}. Open it in a spreadsheet, and save it as “CSV UTF-8” or as .xlsx."
-                )
-            strings = _strings(archive) if "xl/sharedStrings.xml" in names else []
-            return _rows_of(_part(archive, _first_sheet(archive, names)), strings)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        ElementTree.ParseError,
-        KeyError,
-        IndexError,
-        ValueError,
-        EOFError,
-    ) as error:
-        raise GraderError(
-            f"{file} cannot be read as an .xlsx file ({printable(str(error))}). {_SAVE}"
-        ) from None
-    except (NotImplementedError, RuntimeError):
-        raise GraderError(f"{file} is protected by a password. Save it without one.") from None
-
-
-def _part(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """
-    Raises:
-        ValueError: it is too large, or not plain XML.
-    """
-    info = archive.getinfo(name)
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("it is packed by an unusual method")
-    with archive.open(info) as member:
-        text = member.read(MAX_BYTES + 1)
-    if len(text) > MAX_BYTES:
-        raise ValueError(f"{name} unpacks to more than {MAX_BYTES // 2**20} MiB")
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"<\0!\0" in text:
-        raise ValueError(f"{name} has definitions of its own")
-    return ElementTree.fromstring(text)
-
-
-def _first_sheet(archive: zipfile.ZipFile, names: set[str]) -> str:
-    sheets = [each for each in _part(archive, "xl/workbook.xml").iter() if _tag(each) == "sheet"]
-    shown = [each for each in sheets if each.get("state", "visible") == "visible"] or sheets
-    wanted = next(filter(None, (shown[0].get(name) for name in _ID)), None)
-    for each in _part(archive, "xl/_rels/workbook.xml.rels"):
-        if each.get("Id") == wanted:
-            target = each.get("Target", "")
-            return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    return next(name for name in sorted(names) if name.startswith("xl/worksheets/sheet"))
-
-
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.removeprefix(_MAIN).removeprefix(_STRICT)
-
-
-def _strings(archive: zipfile.ZipFile) -> list[str]:
-    return [_words(each) for each in _part(archive, "xl/sharedStrings.xml") if _tag(each) == "si"]
-
-
-def _words(element: ElementTree.Element) -> str:
-    """The text of a cell, without how its words are pronounced."""
-    if _tag(element) == "rPh":
-        return ""
-    return (element.text or "" if _tag(element) == "t" else "") + "".join(map(_words, element))
-
-
-def _rows_of(sheet: ElementTree.Element, strings: Sequence[str]) -> list[tuple[int, list[str]]]:
-    rows: list[tuple[int, list[str]]] = []
-    count = 0
-    for row in (each for each in sheet.iter() if _tag(each) == "row"):
-        number = int(row.get("r", len(rows) + 1))
-        cells: list[str] = []
-        for cell in row:
-            place = _column(cell.get("r", "")) or len(cells) + 1
-            if place > 500:  # beyond what a class list has; a sheet may have notes far to the right
-                break
-            cells += [""] * (place - 1 - len(cells))
-            cells.append(_value(cell, strings))
-            count += 1
-        if count > MAX_CELLS:
-            raise ValueError(f"it has more than {MAX_CELLS} cells")
-        rows.append((number, cells))
-    return rows
-
-
-def _column(reference: str) -> int:
-    """The number of a cell's column: 2 for B7; 0 if it is not said."""
-    letters = re.match("[A-Z]{1,3}", reference)
-    number = 0
-    for letter in letters[0] if letters else "":
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
+        return read_workbook(data, MAX_BYTES).rows
+    except WorkbookProblem as problem:
+        if problem.names:
+            kind = (
+                "a spreadsheet of another kind (.ods)"
+                if "content.xml" in problem.names
+                else "a zip, or a document of another kind"
+            )
+            raise GraderError(
+                f"{file} is {kind}. Open it in a spreadsheet, and save it as “CSV UTF-8” or as .xlsx."
+            ) from None
+        raise GraderError(f"{file} {problem}. {_SAVE}") from None
 
 
 def column_name(column: int) -> str:
@@ -394,23 +298,6 @@ def column_name(column: int) -> str:
         column, rest = divmod(column - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters
-
-
-def _value(cell: ElementTree.Element, strings: Sequence[str]) -> str:
-    kind = cell.get("t", "n")
-    inside = next((each for each in cell if _tag(each) in ("v", "is")), None)
-    if inside is None:
-        return ""
-    if kind == "inlineStr":
-        return _words(inside)
-    text = inside.text or ""
-    if kind == "s":
-        return strings[int(text)]
-    if kind == "n" and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[Ee][+-]?\d+)?", text):
-        number = float(text)
-        if number.is_integer() and abs(number) < 1e15:  # beyond that, the last digits are lost
-            return str(int(number))
-    return text
 
 
 def tidy(cell: str) -> str:
