@@ -17,6 +17,9 @@ class CourseError(GraderError):
     """Something is wrong with the course: with a lab, its build, its solution, its seeds or its gradebook."""
 
 
+_OWN = (
+    "solutions", "notebooks", "grader", "course_utils", "docs", "tests", "scripts", "deploy", "benchmarks",
+)  # fmt: skip
 COURSE_ID = "transformer-labs"
 """nbgrader's name of this course, unless the instructor's configuration has another."""
 
@@ -79,6 +82,24 @@ class Course:
     @property
     def gradebook(self) -> Path:
         return self.grading / "gradebook.db"
+
+    def owns(self, place: Path) -> bool:
+        """Whether a file is the course's own: its sources, and what grading keeps. Beside them, there may be tables, pages and zips
+        in the course's folder, in ``grading/`` and ``grading/reports/``, and folders that somebody has made.
+        """
+        place = place.resolve()
+        for folder, within in ((self.grading, ("grading",)), (self.root, ())):  # the first may be a link
+            if place.is_relative_to(folder.resolve()):
+                parts = (*within, *place.relative_to(folder.resolve()).parts)
+                break
+        else:
+            return False
+        made = place.suffix in (".csv", ".html", ".zip")
+        if parts[:1] == ("grading",):
+            return parts[1:2] not in (("reports",), ("viva",)) if len(parts) > 2 else not made
+        if len(parts) < 2:
+            return not made and place.exists()
+        return parts[0].startswith(".") or parts[0] in _OWN
 
     def labs(self) -> list[str]:
         """Folder names of all labs, in order."""

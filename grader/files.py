@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 MAX_BYTES = 50 * 2**20
 """The most bytes that a file that is handed in may have."""
@@ -46,6 +49,30 @@ def printable(text: str, limit: int = 100) -> str:
     """Text from a submission made safe to show: without control characters or marks that change its direction, and short."""
     shown = "".join(char if char.isprintable() else "\ufffd" for char in text[: limit + 1])
     return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
+
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+MAX_REASON = 2000
+"""The most characters of a reason for a decision."""
+
+
+def seen(text: str) -> str:
+    """A text without characters that cannot be seen, and that change how others are shown: those that control a terminal or the direction of writing."""
+    return _UNSEEN.sub("", text)
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """What a text says in TOML, which somebody may have written in an editor that puts a mark at its start.
+
+    Raises:
+        ValueError: it is no TOML, or none that anybody writes.
+    """
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def find_notebook(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:

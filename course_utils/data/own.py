@@ -27,6 +27,14 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
 }
 """Task -> the columns that its rows have, each with the type of its values."""
 
+
+class FileProblem(ValueError):
+    """A file cannot be read as rows of a task, or its rows cannot be used. In a notebook it is shown as its sentence, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
 LIBRARIES = ("matplotlib", "networkx", "scikit-learn", "sqlalchemy", "sympy", "torch")
 """The labels of the default set for classification."""
 
@@ -109,13 +117,23 @@ def with_faults(rows: Iterable[Row], seed: int = 0) -> list[Row]:
 TEST, VALIDATION, POOL = 300, 600, 1000
 """The most rows of each part."""
 
+ORDERS = 50
+"""So many orders of the groups are tried before rows are said not to make three parts."""
+
 
 def groups_that_split(groups: Sequence[str]) -> tuple[list[str], str]:
     """The groups by which rows can be split, and what there is to say about it.
 
     With fewer than five groups, or one that has most of the rows, three parts cannot be made of whole groups. Then each row is a group of
     its own, and the note says what this costs.
+
+    Raises:
+        FileProblem: there are no rows.
     """
+    if not groups:
+        raise FileProblem(
+            "No row is left to split: each has a fault, or its text is there with two labels. Section 1 lists the faults; mend the file."
+        )
     rows_of = Counter(groups)
     largest, most = rows_of.most_common(1)[0]
     if len(rows_of) >= 5 and most <= 0.6 * len(groups):
@@ -143,6 +161,7 @@ def three_parts(
     """The numbers of the rows in the test set, the validation set and the pool, each in random order.
 
     A file that is large enough also has a "second test", with groups of its own, for a model that is not the one for which the test is kept.
+    In some orders of the groups, all rows of a rare class may miss the pool: then the next order is taken.
 
     Args:
         split: `split_by_group` of lab 13. It is asked for three tenths of the rows, and for a quarter of the others. Of a large file, most of
@@ -150,9 +169,43 @@ def three_parts(
         classes: how many the pool must have at least.
 
     Raises:
-        ValueError: a part would be empty, or the pool would have fewer classes than it must.
+        FileProblem: a part would be empty, or the pool would have fewer classes than it must.
     """
-    rng, labels, groups = np.random.default_rng(seed), np.array(labels), np.array(groups)
+    there, known = np.array(groups), np.array(labels)
+    for order in range(ORDERS):
+        parts = _parts(there, known, split, seed if order == 0 else [seed, order])
+        found = len(np.unique(known[parts["pool"]]))
+        if found >= classes and min(map(len, parts.values())) > 0:
+            return parts
+    counts = Counter(known.tolist())
+    rare = [label for label in counts if len(np.unique(there[known == label])) < 3]
+    why = "It takes more rows in more groups."
+    if len(counts) < classes:
+        why = f"It takes more rows, more groups, or at least {classes} labels."
+    elif len(counts) - len(rare) < classes:
+        shown = ", ".join(f"{label!r} has {counted(counts[label], 'row')}" for label in rare[:5])
+        why = (
+            f"Each class needs rows in three groups at least, one group for each part, and {shown}. "
+            "Find more rows of such a class, or join it with another."
+        )
+    raise FileProblem(
+        f"{counted(len(known), 'row')} in {counted(len(np.unique(there)), 'group')} do not make three parts: the pool has "
+        f"{counted(len(parts['pool']), 'row')} of {counted(found, 'class')}, validation {counted(len(parts['validation']), 'row')}, "
+        f"the test {counted(len(parts['test']), 'row')}. {why}"
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """A number and what is counted: "1 row", "2 classes"."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def _parts(
+    groups: np.ndarray, labels: np.ndarray, split: Callable[..., np.ndarray], seed: int | list[int]
+) -> dict[str, np.ndarray]:
+    """Three or four parts for one order of the groups, however they turn out."""
+    rng = np.random.default_rng(seed)
     order = rng.permutation(np.unique(groups)).tolist()
 
     def halves(rows: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -174,13 +227,6 @@ def three_parts(
     }
     if len(second):
         parts["second test"] = rng.permutation(second)[:TEST]
-    found = len(np.unique(labels[parts["pool"]]))
-    if found < classes or min(map(len, parts.values())) == 0:
-        raise ValueError(
-            f"{len(labels)} rows in {len(np.unique(groups))} groups do not make three parts: the pool has {len(parts['pool'])} rows and "
-            f"{found} classes, validation has {len(parts['validation'])} rows, the test {len(parts['test'])}. "
-            "It takes more rows, more groups, or at least two labels."
-        )
     return parts
 
 

@@ -117,13 +117,20 @@ def without_overlaps(spans: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return sorted(kept)
 
 
-LONGEST, STRIDE = 256, 64
-"""Word pieces of a window, and how many of them the next one has, too."""
+LONGEST, STRIDE, QUESTION = 256, 64, 128
+"""Word pieces of a window, how many of them the next one has, too, and how many of a question are read: the rest is for the context."""
 
 
 def _windows(tokenizer: Any, task: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The windows of a row: ids, and for each piece of the text (of the context) where it stands in it."""
-    first = (row["text"],) if tags_words(task) else (row["question"], row["context"])
+    if tags_words(task):
+        first = (row["text"],)
+    else:
+        asked = row["question"]
+        pieces = tokenizer(
+            asked, add_special_tokens=False, truncation=True, max_length=QUESTION, return_offsets_mapping=True
+        )["offset_mapping"]
+        first = (asked[: pieces[-1][1]] if len(pieces) == QUESTION else asked, row["context"])
     made = tokenizer(
         *first,
         truncation=True if tags_words(task) else "only_second",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grader.course import CourseError
+from grader.files import toml_of
 from grader.reference.lab import Lab
 from grader.reference.mutants import LEFT
 
@@ -140,7 +140,7 @@ def equivalents(lab: Lab) -> dict[Change, str]:
         return {}
     found = {}
     try:
-        for exercise, entries in tomllib.loads(file.read_text("utf-8")).items():
+        for exercise, entries in toml_of(file.read_text("utf-8")).items():
             for entry in entries:
                 if set(entry) != {"reason", "changes"}:
                     raise ValueError(f"an entry of {exercise} has {', '.join(entry)}")

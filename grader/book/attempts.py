@@ -37,7 +37,7 @@ class Attempts(Database):
         """Student -> the attempts that began since then (UTC), the first of them first."""
         query = select(ATTEMPTS).where(ATTEMPTS.c.assignment == lab.name, ATTEMPTS.c.begun > since)
         found: dict[str, list[Attempt]] = {}
-        with self.engine.connect() as db:
+        with self.reading() as db:
             for row in db.execute(query.order_by(ATTEMPTS.c.id)):
                 found.setdefault(row.student, []).append(Attempt(row.begun, row.handed_in))
         return found
@@ -45,7 +45,7 @@ class Attempts(Database):
     def unreturned(self, lab: Lab) -> set[str]:
         """Students for whom a submission was graded, or begun to be, and whose feedback was not returned since."""
         query = select(ATTEMPTS.c.student).filter_by(assignment=lab.name, returned=False)
-        with self.engine.connect() as db:
+        with self.reading() as db:
             return set(db.execute(query).scalars())
 
     def note_returned(self, lab: Lab, student: str) -> None:

@@ -40,6 +40,7 @@ class Database:
     def __init__(self, course: Course, file: gradebook_file.Book) -> None:
         self.course = course
         self._file = file
+        self._changing: Connection | None = None
         self._noted = time.monotonic()
 
     @classmethod
@@ -81,8 +82,17 @@ class Database:
 
     @property
     def engine(self) -> Engine:
-        """The database, to read from."""
+        """The database. What a transaction that is going on has changed is not yet in it."""
         return self._file.engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """To read from the database, as the transaction that is going on has left it, if there is one."""
+        if self._changing is not None:
+            yield self._changing
+            return
+        with self.engine.connect() as connection:
+            yield connection
 
     @property
     def _book(self) -> NbgraderGradebook:
@@ -91,7 +101,7 @@ class Database:
 
     @contextmanager
     def transaction(self, who: str = "") -> Iterator[Connection]:
-        """Changes that are made together or not at all. Nobody else can write in the meantime.
+        """Changes that are made together or not at all. Nobody else can write in the meantime. Within another transaction, they are part of that one.
 
         Args:
             who: makes them, if that is not the user of this process.
@@ -99,8 +109,12 @@ class Database:
         Raises:
             CourseError: the gradebook cannot be written to now; nothing was written.
         """
+        if self._changing is not None:
+            yield self._changing
+            return
         try:
             with self.engine.begin() as connection, log.signed(connection, who):
+                self._changing = connection
                 yield connection
             self._file.forget()
         except DatabaseError as error:
@@ -110,6 +124,8 @@ class Database:
             ):  # other errors are faults in what was to be entered
                 raise gradebook_file.unusable(self.course, str(error.orig)) from error
             raise
+        finally:
+            self._changing = None
 
     def note_now_and_then(self) -> None:
         """Notes what the gradebook is, unless that was done a short while ago."""

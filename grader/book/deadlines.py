@@ -27,19 +27,27 @@ if TYPE_CHECKING:
 class Deadlines(Results):
     """How much time everybody has, and what lateness costs."""
 
-    def set_deadline(self, lab: Lab, deadline: datetime | None) -> None:
-        """Sets when a lab has to be handed in (UTC); None: at any time."""
-        self._book.update_or_create_assignment(lab.name, duedate=deadline)
+    def set_deadline(self, lab: Lab, deadline: datetime | None, why: str = "") -> None:
+        """Sets when a lab has to be handed in (UTC); None: at any time.
+
+        Args:
+            why: the reason, for the log.
+        """
+        if lab.name not in self.deadlines():
+            self._book.update_or_create_assignment(lab.name)
+        with self.transaction() as db:
+            log.give_reason(db, why)
+            db.execute(update(ASSIGNMENT).where(ASSIGNMENT.c.name == lab.name).values(duedate=deadline))
 
     def deadline(self, lab: Lab) -> datetime | None:
         """When a lab has to be handed in (UTC); None: at any time."""
         query = select(ASSIGNMENT.c.duedate).where(ASSIGNMENT.c.name == lab.name)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def deadlines(self) -> dict[str, datetime | None]:
         """Lab -> when it has to be handed in (UTC), of all labs that are in the gradebook; None: at any time."""
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {row.name: row.duedate for row in connection.execute(select(ASSIGNMENT))}
 
     def extend(self, lab: Lab, student: str, extension: timedelta, why: str = "") -> None:
@@ -51,7 +59,7 @@ class Deadlines(Results):
 
     def all_extensions(self) -> dict[tuple[str, str], timedelta]:
         """(Student, name of a lab) -> how much more time this student was given for that lab."""
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {
                 (row.student, row.assignment): timedelta(seconds=row.seconds)
                 for row in connection.execute(select(EXTENSIONS))
@@ -69,12 +77,15 @@ class Deadlines(Results):
             given[each.student] = max(given.get(each.student, timedelta()), more)
         return given
 
-    def decide_lateness(self, lab: Lab, days: float, students: Collection[str] = ()) -> list[str]:
+    def decide_lateness(
+        self, lab: Lab, days: float, students: Collection[str] = (), why: str = ""
+    ) -> list[str]:
         """Decides how late work is that is only marked as late. Returns whose it was.
 
         Args:
             days: after the student's own deadline; 0: it is not late.
             students: only theirs, also where it has been decided before; empty: all that has not.
+            why: the reason, for the log.
 
         Raises:
             GraderError: there is no deadline, nothing to decide, or a file cannot be written.
@@ -88,6 +99,7 @@ class Deadlines(Results):
             due = deadline + more.get(student, timedelta())
             when, was = due + timedelta(days=days), lateness.decided_time(lab, student)
             with self.transaction() as db:  # one for each, so that the log has what is in the folders
+                log.give_reason(db, why)
                 if was != when:
                     log.note_lateness(db, student, lab.name, _days_late(was, due), _days_late(when, due))
                 lateness.settle(lab, {student: when})
@@ -100,13 +112,13 @@ class Deadlines(Results):
             lab: only what is about this one alone; empty: only what is about all labs.
             among: only of these students; None: of everybody.
         """
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return statuses.statuses_in(connection, lab, among)
 
     def late_days(self) -> dict[tuple[str, str], int]:
         """(student, lab) -> late days that are spent there."""
         query = select(MORE_TIME).where(MORE_TIME.c.late_days > 0)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {(row.student, row.assignment): row.late_days for row in connection.execute(query)}
 
     def enter_statuses(
@@ -135,22 +147,27 @@ class Deadlines(Results):
             for each in given:
                 log.give_reason(db, each.reason)
                 if each.kind is Kind.EXTENSION:
-                    _extend(db, each.lab, each.student, timedelta(days=float(each.amount)))
+                    _extend(db, each.lab, each.student, each.time)
                 else:
                     statuses.enter(db, each)
                 note_taken(db, each, place)
             for each in withdrawn:
                 _withdraw(db, each)
-            _see_that_late_days_suffice(the_rules, statuses.statuses_in(db), given)
-        self._enter_lateness_after((*given, *withdrawn))
-        if due:
-            self.enter_lateness(due[0])
+            _see_that_late_days_suffice(the_rules, statuses.statuses_in(db))
+            self._enter_lateness_after((*given, *withdrawn))
+            if due:
+                self.enter_lateness(due[0])
+
+    def too_many_late_days(self, given: Iterable[Status]) -> dict[str, str]:
+        """Student -> why these statuses cannot be entered, for late days."""
+        will_be = {(each.student, each.lab, each.kind): each for each in (*self.statuses(), *given)}
+        return _too_many_late_days(self.rules(), will_be.values())
 
     def withdraw_status(self, status: Status) -> bool:
         """Takes a status or an extension back, with the reason of ``status``. Returns whether there was one."""
         with self.transaction() as db:
             there = _withdraw(db, status)
-        self._enter_lateness_after([status])
+            self._enter_lateness_after([status])
         return there
 
     def _enter_lateness_after(self, changed: Iterable[Status]) -> None:
@@ -170,8 +187,8 @@ class Deadlines(Results):
             _see_that_late_days_suffice(new, statuses.statuses_in(db))
             log.give_reason(db, why)
             rules.enter(db, text)
-        for name in self.course.labs():
-            self.enter_lateness(Lab.load(self.course, name))
+            for name in self.course.labs():
+                self.enter_lateness(Lab.load(self.course, name))
 
     def enter_lateness(self, lab: Lab) -> None:
         """Brings extensions and late penalties of all graded submissions up to date, by the course's rule for lateness.
@@ -183,9 +200,14 @@ class Deadlines(Results):
 
         rule = AssignLatePenalties(config=self.course.configuration())
         rule.init_plugin()
-        others = self._enter_times(rule) - {lab.name}
-        for each in (lab, *(Lab.load(self.course, name) for name in sorted(others & {*self.course.labs()}))):
-            self._enter_penalties(each, rule)
+        with self.transaction() as db:
+            log.give_reason(db, "")  # what it was given for is not about everybody whose penalty changes
+            others = self._enter_times(rule) - {lab.name}
+            for each in (
+                lab,
+                *(Lab.load(self.course, name) for name in sorted(others & {*self.course.labs()})),
+            ):
+                self._enter_penalties(each, rule)
 
     def _enter_penalties(self, lab: Lab, rule: AssignLatePenalties) -> None:
         page = (
@@ -281,7 +303,7 @@ def _late_days(
 
 
 def _days_late(when: datetime | None, due: datetime) -> str:
-    return "" if when is None else f"{(when - due) / timedelta(days=1):g} d"
+    return "" if when is None else f"{(when - due) / timedelta(days=1):.10g} d"
 
 
 def _note_late_days(db: Connection, student: str, lab: str, days: int | None) -> None:
@@ -321,24 +343,26 @@ def _withdraw(db: Connection, status: Status) -> bool:
     return there
 
 
-def _see_that_late_days_suffice(
-    the_rules: Rules, all_: Iterable[Status], given: Iterable[Status] = ()
-) -> None:
-    """
-    Raises:
-        GraderError: more late days are entered than there are for somebody, or they are spent automatically.
-    """
+def _too_many_late_days(the_rules: Rules, all_: Iterable[Status]) -> dict[str, str]:
+    """Student -> why the late days that are entered cannot be, as a sentence."""
     total: dict[str, int] = {}
     for each in all_:
         if each.kind is Kind.LATE_DAYS:
             total[each.student] = total.get(each.student, 0) + int(each.amount)
-    if total and not the_rules.on_request:
-        who = min({each.student for each in given if each.kind is Kind.LATE_DAYS} or total)
-        raise GraderError(
-            f"{who}: late days are entered only where the rules of the term say spend = 'on request'. Nothing has changed."
-        )
-    for student, days in sorted(total.items()):
-        if days > the_rules.late_days:
-            raise GraderError(
-                f"{student} would spend {days} late days, and there are {the_rules.late_days} for the term. Nothing has changed."
-            )
+    if not the_rules.on_request:
+        why = "late days are entered only where the rules of the term say spend = 'on request'."
+        return {student: f"{student}: {why}" for student in sorted(total)}
+    return {
+        student: f"{student} would spend {days} late days, and there are {the_rules.late_days} for the term."
+        for student, days in sorted(total.items())
+        if days > the_rules.late_days
+    }
+
+
+def _see_that_late_days_suffice(the_rules: Rules, all_: Iterable[Status]) -> None:
+    """
+    Raises:
+        GraderError: more late days are entered than there are for somebody, or they are spent automatically.
+    """
+    for why in _too_many_late_days(the_rules, all_).values():
+        raise GraderError(f"{why} Nothing has changed.")

@@ -39,7 +39,7 @@ class Decisions(Deadlines):
         Args:
             among: only of these students; None: of everybody.
         """
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return requests.of_lab(connection, lab, among)
 
     def request(self, number: int) -> Request:
@@ -47,7 +47,7 @@ class Decisions(Deadlines):
         Raises:
             GraderError: there is no request with this number.
         """
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return requests.numbered(connection, number)
 
     def decide(self, number: int, points: float | None, reason: str, again: bool = False) -> Request:
@@ -86,8 +86,8 @@ class Decisions(Deadlines):
                 "decided_by": log.user_and_program()[0],
             }
             db.execute(update(REQUESTS).filter_by(number=number).values(told))
-        if points is not None:
-            self.enter_lateness(lab)
+            if points is not None:
+                self.enter_lateness(lab)
         return self.request(number)
 
 

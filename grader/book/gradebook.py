@@ -25,6 +25,11 @@ class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging)
         """Who changed what, newest last; of one lab or student, or of all."""
         return log.changes(self.engine, lab, student)
 
+    def note_restored(self, backup: str) -> None:
+        """Logs that a backup, which has this name, was put in the gradebook's place."""
+        with self.transaction() as db:
+            log.note_restored(db, backup)
+
     def now_called(self, student: str) -> str:
         """The id that somebody has now, after all merges of ids."""
         return log.now_called(self.engine, student)

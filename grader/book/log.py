@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, event
 
 from grader.book.tables import install_triggers
+from grader.files import seen
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -37,6 +38,8 @@ MERGED = "id"
 DECISION = "decision on a request"
 STATUS, RULES = "status", "rules of the term"
 TEAM = "team"
+ROSTER = "roster"
+RESTORED = "gradebook"
 WORK = "work"
 LATENESS = "days late"
 ATTEMPT = "graded on hand-in"
@@ -130,14 +133,17 @@ _CELL_S = (
 )
 _LAB_S = "(SELECT name FROM assignment WHERE id = {row}.assignment_id)"
 _SUBMISSION_S = "FROM submitted_assignment s JOIN assignment a ON a.id = s.assignment_id"
-_SECONDS = (
-    "CAST(strftime('%s', {row}.extension) AS REAL)"  # SQLAlchemy keeps an interval as a time after 1970
-)
-_OURS = f"(SELECT seconds FROM transformer_labs_extension WHERE student = {{row}}.student_id AND assignment = {_LAB_S})"
+# SQLAlchemy keeps an interval as a time after 1970, and a part of a second from the 20th character on
+_SECONDS = "round(strftime('%s', {row}.extension) + CAST('0' || substr({row}.extension, 20) AS REAL), 6)"
+_OURS = f"(SELECT round(seconds, 6) FROM transformer_labs_extension WHERE student = {{row}}.student_id AND assignment = {_LAB_S})"
 
 _DECIDED = (
     "CASE WHEN {row}.decided IS NOT NULL THEN CASE WHEN {row}.points IS NULL THEN 'the points stay'"
     " ELSE printf('%g points', {row}.points) END || ': ' || {row}.reason END"
+)
+
+_ON_ROSTER = (
+    "CASE {row}.section WHEN '' THEN 'without a section' ELSE printf('section %s', {row}.section) END"
 )
 
 _WATCHED = (
@@ -159,15 +165,15 @@ _WATCHED = (
              "substr({row}.duedate, 1, 16) || ' UTC'", ("{row}.name", "NULL", "NULL")),
     # nbgrader's own, less the copy of ours in a new submission
     _Watched("extension", "submitted_assignment", "extension", EXTENSION, f"NULLIF({_SECONDS}, 0)",
-             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%g d"), (_LAB_S, "{row}.student_id", "NULL"),
+             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%.10g d"), (_LAB_S, "{row}.student_id", "NULL"),
              ("INSERT", "UPDATE"), f"({{old}}) IS NOT NULL OR ({{new}}) IS NOT {_OURS}"),
     # ours stays when a submission is taken out
     _Watched("extension_gone", "submitted_assignment", "extension", EXTENSION, f"NULLIF({_SECONDS}, 0)",
-             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%g d"), (_LAB_S, "{row}.student_id", "NULL"),
+             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%.10g d"), (_LAB_S, "{row}.student_id", "NULL"),
              ("DELETE",), f"({{old}}) IS NOT {_OURS}"),
     # ours, where there is no submission that nbgrader could keep it with
     _Watched("early_extension", "transformer_labs_extension", "seconds", EXTENSION, "{row}.seconds",
-             _written("{row}.seconds / 86400", "%g d"), ("{row}.assignment", "{row}.student", "NULL"),
+             _written("{row}.seconds / 86400", "%.10g d"), ("{row}.assignment", "{row}.student", "NULL"),
              only=f"NOT EXISTS (SELECT 1 {_SUBMISSION_S} WHERE s.student_id = {{row}}.student AND a.name = {{row}}.assignment)"),
     _Watched("decision", "transformer_labs_request", "decided", DECISION, "{row}.decided", _DECIDED,
              ("{row}.lab", "{row}.student", "{row}.cell")),
@@ -175,6 +181,12 @@ _WATCHED = (
              "trim({row}.kind || ' ' || {row}.amount)", ("{row}.assignment", "{row}.student", "NULL")),
     _Watched("attempt", "transformer_labs_attempt", "begun", ATTEMPT, "{row}.begun",
              "substr({row}.begun, 1, 16) || ' UTC'", ("{row}.assignment", "{row}.student", "NULL"), ("INSERT",)),
+    # to be on the roster from the first is no change
+    _Watched("roster", "transformer_labs_roster", "section", ROSTER, "{row}.section", _ON_ROSTER,
+             ("NULL", "{row}.student", "NULL"), ("UPDATE", "DELETE")),
+    _Watched("back", "transformer_labs_roster", "section", ROSTER, "{row}.section", _ON_ROSTER,
+             ("NULL", "{row}.student", "NULL"), ("INSERT",),
+             f"EXISTS (SELECT 1 FROM {LOG} WHERE what = '{ROSTER}' AND student = {{row}}.student)"),
     _Watched("rules", "transformer_labs_rules", "text", RULES, "{row}.text", "{row}.text", ("NULL", "NULL", "NULL")),
 )  # fmt: skip
 
@@ -257,7 +269,7 @@ def is_noted(db: Connection, old: str, new: str) -> bool:
 def note_merge(db: Connection, old: str, new: str) -> None:
     """Logs, in a signed transaction, that one id was merged into another."""
     db.exec_driver_sql(
-        f"INSERT INTO {LOG} (who, program, student, what, before, after) SELECT who, program, ?, '{MERGED}', ?, ? FROM {_SIGNATURE}",
+        f"INSERT INTO {LOG} (who, program, why, student, what, before, after) SELECT who, program, why, ?, '{MERGED}', ?, ? FROM {_SIGNATURE}",
         (new, old, new),
     )
 
@@ -270,6 +282,11 @@ def note_team(db: Connection, student: str, lab: str, before: str, after: str) -
 def note_lateness(db: Connection, student: str, lab: str, before: str, after: str) -> None:
     """Logs, in a signed transaction, how late work counts that is only marked as late."""
     _note(db, LATENESS, student, lab, before, after)
+
+
+def note_restored(db: Connection, backup: str) -> None:
+    """Logs, in a signed transaction, that a backup was put in the gradebook's place. What was logged since it was made is in the other file."""
+    _note(db, RESTORED, "", "", "", f"the backup {backup}")
 
 
 def _note(db: Connection, what: str, student: str, lab: str, before: str, after: str) -> None:
@@ -305,7 +322,7 @@ def signed(db: Connection, who: str = "") -> Iterator[None]:
 
 def give_reason(db: Connection, why: str) -> None:
     """Says, in a signed transaction, why the next changes are made."""
-    db.exec_driver_sql(f"UPDATE {_SIGNATURE} SET why = ?", (why or None,))
+    db.exec_driver_sql(f"UPDATE {_SIGNATURE} SET why = ?", (seen(why) or None,))
 
 
 def _sign(db: Connection, who: str = "") -> None:

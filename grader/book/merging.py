@@ -46,12 +46,13 @@ class Merging(Database):
             for student in students:
                 log.note_taken_out(db, student, lab.name)
 
-    def merge(self, old: str, new: str, removed: Collection[str]) -> None:
+    def merge(self, old: str, new: str, removed: Collection[str], why: str = "") -> None:
         """Gives everything of one student to another, all or nothing: points, comments, markers, extensions, requests, and what the
         roster says of the first one only. That one is then not in the gradebook any more. To do it again changes nothing.
 
         Args:
             removed: ids of submissions that are removed before, because both students have one for the lab.
+            why: the reason, for the log.
         """
         of_old = select(EXTENSIONS).where(EXTENSIONS.c.student == old)
         longer = insert(EXTENSIONS)
@@ -60,6 +61,7 @@ class Merging(Database):
             set_={"seconds": func.max(EXTENSIONS.c.seconds, longer.excluded.seconds)},
         )
         with self.transaction() as db:
+            log.give_reason(db, why)
             _remove(db, removed)
             for lab in db.execute(select(MARKERS.c.assignment).filter_by(student=old)).scalars().all():
                 db.execute(

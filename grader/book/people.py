@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.book import teams
+from grader.book import log, statuses, teams
 from grader.book.database import Database
-from grader.book.tables import LTI_USERS, ROSTER, STUDENT, SUBMISSION
+from grader.book.statuses import Kind, Status
+from grader.book.tables import EXTENSIONS, LTI_USERS, MORE_TIME, ROSTER, STUDENT, SUBMISSION, TAKEN
 from grader.people.roster import Person
 
 
@@ -18,7 +19,7 @@ class People(Database):
 
     def students(self) -> list[str]:
         """The ids of all students in the gradebook, sorted."""
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return sorted(connection.execute(select(STUDENT.c.id)).scalars())
 
     def people(self, student: str | None = None) -> dict[str, Person]:
@@ -30,7 +31,7 @@ class People(Database):
         query = select(STUDENT, ROSTER.c.section).outerjoin(ROSTER, ROSTER.c.student == STUDENT.c.id)
         if student is not None:
             query = query.where(STUDENT.c.id == student)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.order_by(STUDENT.c.id)).mappings().all()
         return {
             row["id"]: Person(
@@ -49,17 +50,21 @@ class People(Database):
         query = select(ROSTER.c.student, ROSTER.c.section)
         if student is not None:
             query = query.where(ROSTER.c.student == student)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {row.student: row.section for row in connection.execute(query)}
 
     def roster(self) -> dict[str, Person]:
         """The same of those who are on the roster."""
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             listed = set(connection.execute(select(ROSTER.c.student)).scalars())
         return {student: person for student, person in self.people().items() if student in listed}
 
-    def enter_people(self, people: Iterable[Person]) -> None:
-        """Puts people on the roster, or replaces what is there about them."""
+    def enter_people(self, people: Iterable[Person], why: str = "") -> None:
+        """Puts people on the roster, or replaces what is there about them.
+
+        Args:
+            why: the reason, for the log.
+        """
         people = list(people)
         if not people:
             return
@@ -77,6 +82,7 @@ class People(Database):
         ]
         sections = [{"student": each.student, "section": each.section} for each in people]
         with self.transaction() as db:
+            log.give_reason(db, why)
             db.execute(add.on_conflict_do_update(index_elements=["id"], set_=known), students)
             db.execute(
                 listed.on_conflict_do_update(
@@ -85,21 +91,28 @@ class People(Database):
                 sections,
             )
 
-    def remove_people(self, students: Iterable[str]) -> None:
-        """Takes people off the roster. The gradebook forgets those of whom it has no submission."""
+    def remove_people(self, students: Iterable[str], why: str = "") -> list[Status]:
+        """Takes people off the roster. The gradebook forgets those of whom it has no submission, and their teams. Returns what was decided about
+        them, which is taken back.
+
+        Args:
+            why: the reason, for the log.
+        """
         students = list(students)
         with self.transaction() as db:
+            log.give_reason(db, why)
             db.execute(delete(ROSTER).where(ROSTER.c.student.in_(students)))
             with_work = select(SUBMISSION.c.student_id)
             db.execute(delete(STUDENT).where(STUDENT.c.id.in_(students), STUDENT.c.id.not_in(with_work)))
             known = set(db.execute(select(STUDENT.c.id).where(STUDENT.c.id.in_(students))).scalars())
             gone = [student for student in students if student not in known]
-            teams.forget(db, gone)
+            teams.leave(db, gone, self.course.labs())
             db.execute(delete(LTI_USERS).where(LTI_USERS.c.student.in_(gone)))
+            return _take_back(db, gone)
 
     def lti_users(self, platform: str) -> dict[str, str]:
         """Student -> the id by which a learning platform knows them, of those of whom that is known."""
-        with self.engine.connect() as db:
+        with self.reading() as db:
             return {
                 row.student: row.user for row in db.execute(select(LTI_USERS).filter_by(platform=platform))
             }
@@ -117,3 +130,15 @@ class People(Database):
                     [{"value": row[name]} for row in rows],
                 )
             db.execute(insert(LTI_USERS), rows)
+
+
+def _take_back(db: Connection, students: Collection[str]) -> list[Status]:
+    """Takes back all statuses and extensions of people of whom the gradebook knows nothing else, and returns them."""
+    extended = db.execute(select(EXTENSIONS).where(EXTENSIONS.c.student.in_(students)))
+    found = statuses.statuses_in(db, among=students)
+    found += [
+        Status(row.student, row.assignment, Kind.EXTENSION, f"{row.seconds / 86400:.10g}") for row in extended
+    ]
+    for table in (statuses.STATUSES, EXTENSIONS, MORE_TIME, TAKEN):
+        db.execute(delete(table).where(table.c.student.in_(students)))
+    return found

@@ -64,7 +64,7 @@ class Readings:
         return questions(self.lab.release())
 
     def settings(self) -> Settings:
-        with self._gradebook.engine.connect() as db:
+        with self._gradebook.reading() as db:
             return self._settings(db)
 
     def _settings(self, db: Connection) -> Settings:
@@ -75,7 +75,7 @@ class Readings:
         """Page -> work, of everybody whose answers are graded by hand; of a team's work, the one copy that is read. What is as it was handed
         out is not.
         """
-        with self._gradebook.engine.connect() as db:
+        with self._gradebook.reading() as db:
             return self._to_read(db)
 
     def lines(self, student: str | None = None) -> dict[str, dict[str, tuple[Line, ...]]]:
@@ -87,7 +87,7 @@ class Readings:
         """
         asked = self.questions()
         found: dict[str, dict[str, tuple[Line, ...]]] = {}
-        with self._gradebook.engine.connect() as db:
+        with self._gradebook.reading() as db:
             works = self._works(db, student) if asked else {}
         for work in works.values():
             for answer in work.answers:
@@ -243,7 +243,7 @@ class Readings:
     def remarks(self) -> dict[str, dict[int, str]]:
         """Cell -> comments that were kept for others to use, by their numbers, oldest first."""
         found: dict[str, dict[int, str]] = {}
-        with self._gradebook.engine.connect() as db:
+        with self._gradebook.reading() as db:
             for row in db.execute(select(REMARK).filter_by(assignment=self.lab.name).order_by(REMARK.c.id)):
                 found.setdefault(row.cell, {})[row.id] = row.text
         return found

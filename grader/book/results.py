@@ -144,7 +144,7 @@ class Results(Database):
             of_lab = of_lab.where(SUBMISSION.c.student_id.in_(among))
             marked = marked.where(MARKERS.c.student.in_(among))
             replaced = replaced.where(EARLIER.c.student.in_(among))
-        with self.engine.connect() as db:
+        with self.reading() as db:
             points = _points_in(db, of_lab)
             comments, untouched = _comments_in(db, of_lab)
             asked: dict[str, list[Request]] = {}
@@ -188,7 +188,7 @@ class Results(Database):
         Raises:
             GraderError: they name a lab that the course does not have any more.
         """
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             text = rules.text_in(connection)
         labs = self.course.labs()
         return rules.parsed(text, self.course.lab_named, labs) if text else rules.default(labs)
@@ -215,7 +215,7 @@ class Results(Database):
             .outerjoin(entered, entered.c.id == MARKERS.c.submission_id)
             .where(MARKERS.c.assignment == lab.name)
         )
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(found).mappings().all()
         return {
             row["student"]: _marker(row) for row in rows if abs((row["entered"] or 0) - row["score"]) < 0.005
@@ -238,14 +238,14 @@ class Results(Database):
         )
         if student is not None:
             query = query.where(SUBMISSION.c.student_id == student)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return dict(connection.execute(query).all())
 
     def submissions(self) -> dict[str, Submission]:
         """Id -> whose submission it is, and of which lab; of everybody in all labs."""
         query = select(SUBMISSION.c.id, SUBMISSION.c.student_id, ASSIGNMENT.c.name)
         query = query.join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMISSION.c.assignment_id)
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {id: Submission(student, lab) for id, student, lab in connection.execute(query)}
 
     def submissions_of(self, student: str) -> dict[str, str]:
@@ -253,7 +253,7 @@ class Results(Database):
         query = select(ASSIGNMENT.c.name, SUBMISSION.c.id).join(
             SUBMISSION, SUBMISSION.c.assignment_id == ASSIGNMENT.c.id
         )
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query.where(SUBMISSION.c.student_id == student))
             return {row.name: row.id for row in rows}
 
@@ -309,7 +309,7 @@ class Results(Database):
             .outerjoin(earned, earned.c.id == SUBMISSION.c.id)
             .outerjoin(off, off.c.id == SUBMISSION.c.id)
         )
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             return {
                 (row["assignment_id"], row["student_id"]): (
                     row["timestamp"],

@@ -4,7 +4,6 @@ into the gradebook and kept there, so that a backup has it and the log says who 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from grader.book.statuses import Status
 from grader.errors import GraderError
+from grader.files import toml_of
 
 RULES = Table(
     "transformer_labs_rules",
@@ -24,6 +24,9 @@ RULES = Table(
     Column("text", String, nullable=False),
 )
 _TERM = "term"
+_LONGEST = 100_000
+"""The most characters of the rules, which the log keeps each time that they are entered."""
+_MOST_DAYS = 366
 
 
 COUNTS, BONUS, LEFT_OUT = "counts", "bonus", "left out"
@@ -102,11 +105,14 @@ def parsed(text: str, lab_named: Callable[[str], str], labs: Sequence[str], file
     Raises:
         GraderError: it is no TOML, or says something that no rule says. The message names the place.
     """
+    if len(text) > _LONGEST:
+        raise GraderError(
+            f"{file} has more than {_LONGEST:,} characters. Is it the right file? Nothing has changed."
+        )
     try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return _Reader(file, lab_named).rules(toml_of(text), labs)
+    except ValueError as error:  # no TOML, or a number of thousands of digits
         raise GraderError(f"{file} cannot be read as TOML: {error}. Nothing has changed.") from None
-    return _Reader(file, lab_named).rules(found, labs)
 
 
 class _Reader:
@@ -150,7 +156,7 @@ class _Reader:
             self._grades(found),
             self._whole(found, "", "late_days", 0, 100),
             self._word(found, "", "spend", ("automatically", "on request")) == "on request",
-            self._number("days", found.get("days", 7), above=0),
+            self._number("days", found.get("days", 7), above=0, most=_MOST_DAYS),
         )
 
     def _only(self, found: Mapping[str, Any], where: str, keys: Sequence[str]) -> None:
@@ -190,16 +196,16 @@ class _Reader:
         except GraderError as error:
             raise self._fault(where, f"names no lab of the course. {error}") from None
 
-    def _number(self, where: str, value: Any, above: int | None = None) -> Decimal:
+    def _number(self, where: str, value: Any, above: int | None = None, most: int = 1_000_000) -> Decimal:
         try:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InvalidOperation
             number = Decimal(str(value))
         except InvalidOperation:
             number = Decimal("nan")
-        if not number.is_finite() or number > 1_000_000 or (above is not None and number <= above):
+        if not number.is_finite() or number > most or (above is not None and number <= above):
             more = f" greater than {above}" if above is not None else ""
-            raise self._fault(where, f"is {value!r}, and has to be a number{more}.")
+            raise self._fault(where, f"is {value!r}, and has to be a number{more}, at most {most:,}.")
         return number
 
     def _whole(self, found: Mapping[str, Any], where: str, key: str, usual: int, most: int) -> int:

@@ -104,7 +104,7 @@ class Scores(Database):
             .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMISSION.c.assignment_id)
             .where(ASSIGNMENT.c.name == lab.name, SUBMISSION.c.student_id == student)
         )
-        with self.engine.connect() as db:
+        with self.reading() as db:
             page = db.execute(id).scalar_one()
             looked_at = _looked_at(db, page, written)
         with self.transaction() as db:

@@ -36,13 +36,13 @@ class SentGrades(Database):
     def taken(self, lab: Lab, place: str) -> set[tuple[str, Kind]]:
         """Student and kind of the statuses and extensions in a lab that are as the assignment with this address had them."""
         query = select(TAKEN).filter_by(assignment=lab.name, place=place)
-        with self.engine.connect() as db:
+        with self.reading() as db:
             return {(row.student, Kind(row.kind)) for row in db.execute(query)}
 
     def sent(self, lab: Lab, place: str) -> dict[str, Sent]:
         """Student -> what was sent to the assignment with this address."""
         query = select(SENT).filter_by(assignment=lab.name, place=place)
-        with self.engine.connect() as db:
+        with self.reading() as db:
             return {row.student: Sent(row.score, row.excused, row.page) for row in db.execute(query)}
 
     def note_sent(self, lab: Lab, place: str, now: Mapping[str, Sent]) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
 from enum import StrEnum
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, delete, select
@@ -62,6 +64,11 @@ class Status:
     kind: Kind
     amount: str = ""
     reason: str = ""
+
+    @property
+    def time(self) -> timedelta:
+        """How long an extension is."""
+        return timedelta(days=float(self.amount))
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount}".strip()
@@ -134,8 +141,8 @@ def understood(text: str) -> tuple[Kind, str]:
         raise GraderError(f"{text!r} is not a status: {_form_of(kind)}.")
     if not number:
         return kind, ""
-    value = float(number.replace(",", "."))
-    if kind is Kind.LATE_DAYS and (not value.is_integer() or not 1 <= value <= 100):
+    value = Decimal(number.replace(",", "."))
+    if kind is Kind.LATE_DAYS and (value % 1 or not 1 <= value <= 100):
         raise GraderError(f"{text!r}: late days are whole days, from 1 to 100.")
     if kind is Kind.TIME and not 1 < value <= 10:
         raise GraderError(f"{text!r}: time is how many times the usual time, more than 1 and at most 10.")
@@ -145,7 +152,7 @@ def understood(text: str) -> tuple[Kind, str]:
         raise GraderError(f"{text!r}: a penalty is at most 100%.")
     if kind is Kind.EXTENSION and value > 3650:
         raise GraderError(f"{text!r}: an extension is at most 3650 days.")
-    return kind, f"{value:g}{percent}"
+    return kind, f"{value.normalize():f}{percent}"
 
 
 def _form_of(kind: Kind) -> str:

@@ -39,14 +39,14 @@ class Teams(Database):
     def teams(self, lab: str) -> dict[str, str]:
         """Student -> team in a lab, of all on the roster who are in one."""
         listed = select(ROSTER.c.student)
-        with self.engine.connect() as db:
+        with self.reading() as db:
             on_roster = set(db.execute(listed).scalars())
             found = {student: _team_in(runs, lab) for student, runs in _history(db).items()}
         return {student: team for student, team in found.items() if team and student in on_roster}
 
     def team_names(self) -> set[str]:
         """What all teams of the course are called, in whatever lab they are one."""
-        with self.engine.connect() as db:
+        with self.reading() as db:
             return set(db.execute(select(TEAMS.c.team).where(TEAMS.c.team != "")).scalars())
 
     def enter_teams(
@@ -124,13 +124,16 @@ def _rewrite(
             log.note_team(db, student, run[0], was or ALONE, f"{will_be or ALONE}, {span}")
 
 
-def forget(db: Connection, students: Collection[str]) -> None:
-    """Forgets the teams of people of whom the gradebook knows nothing else."""
-    db.execute(delete(TEAMS).where(TEAMS.c.student.in_(students)))
+def leave(db: Connection, students: Collection[str], labs: Sequence[str]) -> None:
+    """Takes people out of all their teams."""
+    history = _history(db)
+    for student in students:
+        if student in history:
+            _rewrite(db, student, history[student], dict.fromkeys(labs, ""), labs)
 
 
 def merge(db: Connection, old: str, new: str) -> None:
     """Gives the teams of one id to another that has none."""
     if not db.execute(select(TEAMS).filter_by(student=new)).first():
         db.execute(update(TEAMS).filter_by(student=old).values(student=new))
-    forget(db, [old])
+    db.execute(delete(TEAMS).filter_by(student=old))

@@ -33,7 +33,7 @@ class Extended:
     @property
     def given(self) -> str:
         """What was given to whom, in words."""
-        return f"{self.days:g} extra day{'' if self.days == 1 else 's'}" if self.days else "no extra days"
+        return f"{self.days:.10g} extra day{'' if self.days == 1 else 's'}" if self.days else "no extra days"
 
     @property
     def deadline(self) -> str:
@@ -60,14 +60,15 @@ def extend(
     Raises:
         GraderError: nobody or several people are meant, or this is no number of days. Nothing has changed.
     """
-    if not isfinite(days) or not 0 <= days <= MOST_DAYS:
+    if not isfinite(days) or not 0 <= days <= MOST_DAYS or (days and not timedelta(days=days)):
         raise GraderError(f"An extension is a number of days from 0 to {MOST_DAYS}, such as 2.5.")
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     student = on_roster(Roster(gradebook.roster().values()), student, not days, allowed)
     allowed(student)
-    gradebook.extend(lab, student, timedelta(days=days), why)
-    gradebook.enter_lateness(lab)
+    with gradebook.transaction():
+        gradebook.extend(lab, student, timedelta(days=days), why)
+        gradebook.enter_lateness(lab)
     deadline = gradebook.deadline(lab)
     until = deadline + timedelta(days=days) if deadline else None
     return Extended(student, days, until, student in gradebook.students())

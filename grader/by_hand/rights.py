@@ -6,12 +6,12 @@ anything: without one, everyone who has Jupyter's address has a terminal, too.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from grader.course import Course
 from grader.errors import GraderError
+from grader.files import toml_of
 from grader.people.roster import Person, in_section
 
 LIST = "assistants.toml"
@@ -81,7 +81,7 @@ def rights_of(course: Course, who: str) -> Rights:
     """
     file = course.grading / LIST
     try:
-        listed = tomllib.loads(file.read_text("utf-8"))
+        listed = toml_of(file.read_text("utf-8"))
     except FileNotFoundError:
         listed = {}
     except (OSError, ValueError) as error:

@@ -11,6 +11,7 @@ import typer
 
 from grader.commands.help import Commands
 from grader.commands.terminal import (
+    Because,
     CanvasAddress,
     CanvasCourse,
     Enter,
@@ -20,6 +21,7 @@ from grader.commands.terminal import (
     TableFile,
     first_few,
     show_table,
+    why,
     write_table,
 )
 from grader.course import Course
@@ -40,7 +42,7 @@ def extend(
             metavar="DAYS", min=0, max=3650, help="Days after the deadline; 0 withdraws an extension."
         ),
     ],
-    because: Annotated[str, typer.Option(metavar="WHY", help="The reason, for the log.")] = "",
+    because: Because = "",
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one counts.
 
@@ -65,8 +67,14 @@ def extend(
 status_app = Commands()
 app.add_typer(status_app, name="status")
 
-Because = Annotated[
-    str, typer.Option(metavar="WHY", help="The reason: for the log, and on the student's feedback page.")
+Told = Annotated[
+    str,
+    typer.Option(
+        "--because",
+        metavar="WHY",
+        parser=why,
+        help="The reason: for the log, and on the student's feedback page.",
+    ),
 ]
 
 
@@ -100,7 +108,7 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
         if (student, lab) not in entered and (among is None or student in among)
     ]
     rows += [
-        (student, lab, f"extension {more / timedelta(days=1):g}", "")  # its reason is in the log
+        (student, lab, f"extension {more / timedelta(days=1):.10g}", "")  # its reason is in the log
         for (student, lab), more in extended.items()
         if among is None or student in among
     ]
@@ -120,7 +128,7 @@ def status_set(
         ),
     ],
     lab: OneLab = None,
-    because: Because = "",
+    because: Told = "",
 ) -> None:
     """Enter a status of a student in a lab, or with 'time 1.5' in all labs.
 
@@ -139,7 +147,7 @@ def status_withdraw(
     student: Student,
     what: Annotated[str, typer.Argument(metavar="STATUS", help="The status, as it is listed.")],
     lab: OneLab = None,
-    because: Because = "",
+    because: Told = "",
 ) -> None:
     """Take back a status of a student.
 
@@ -157,13 +165,13 @@ def _change_status(student: str, what: str, lab: str | None, because: str, withd
     from grader.by_hand.extending import on_roster
     from grader.people.roster import Roster
 
-    if not because.strip():
+    if not because:
         raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
     course = Course.find()
     kind, amount = understood(what)
     with Gradebook.open(course) as gradebook:
         who = on_roster(Roster(gradebook.roster().values()), student, withdrawn)
-        changed = Status(who, lab or "", kind, amount, because.strip())
+        changed = Status(who, lab or "", kind, amount, because)
         see_that_the_lab_fits(changed)
         if withdrawn and not gradebook.withdraw_status(changed):
             raise GraderError(
@@ -201,9 +209,15 @@ def status_import(
 
     course = Course.find()
     with Gradebook.open(course) as gradebook:
-        found = read_statuses(file, Roster(gradebook.roster().values()), course.lab_named)
-        before = {(each.student, each.lab, each.kind): each for each in gradebook.statuses()}
-        new = [each for each in found if before.get((each.student, each.lab, each.kind)) != each]
+        roster = Roster(gradebook.roster().values())
+        found = read_statuses(file, roster, course.lab_named, typer.echo, gradebook.too_many_late_days)
+        there, extended = {*gradebook.statuses()}, gradebook.all_extensions()
+        new = [
+            each
+            for each in found
+            if each not in there
+            and (each.kind != "extension" or extended.get((each.student, each.lab)) != each.time)
+        ]
         gradebook.enter_statuses(new)
     typer.echo(f"{len(found)} in {file.name}: {len(new)} entered, {len(found) - len(new)} there already.")
 
@@ -220,7 +234,7 @@ def status_canvas(
     replace: Annotated[
         bool, typer.Option("--replace", help="Also where the gradebook says something else.")
     ] = False,
-    because: Because = "",
+    because: Told = "",
 ) -> None:
     """Take a lab's due dates, extensions and excuses from Canvas, and how late work is that is only marked as late.
 
@@ -237,7 +251,7 @@ def status_canvas(
 
     loaded = Lab.load(Course.find(), lab)
     there = Canvas(url, os.environ.get(TOKEN, ""), course, assignment)
-    found = news(loaded, there, replace, because.strip())
+    found = news(loaded, there, replace, because)
     rows = found.rows()
     typer.echo(f"The assignment in Canvas: “{found.title}”.")
     show_table(f"{len(rows)} new in Canvas", ("Student", "What", ""), rows)
@@ -270,6 +284,7 @@ def late(
             metavar="DAYS", min=0, max=3650, help="Days after their deadline; 0: they are not late."
         ),
     ] = None,
+    because: Because = "",
 ) -> None:
     """Show whose work is marked as late without saying by how much, and decide it with --days.
 
@@ -277,7 +292,7 @@ def late(
     Examples:
       grader late 02
       grader late 02 --days 1
-      grader late 02 anna --days 3
+      grader late 02 anna --days 3 --because "her mail of 3 November"
     """
 
     from grader.book.gradebook import Gradebook
@@ -288,7 +303,7 @@ def late(
     loaded = Lab.load(Course.find(), lab)
     if days is None:
         found, still_open = marked(loaded), undecided(loaded)
-        if students:
+        if students or because:
             raise GraderError("Say how late their work counts: --days N, where 0 means that it is not late.")
         rows = [(student, who, "no" if student in still_open else "yes") for student, who in found.items()]
         title = f"{len(found)} marked as late, {len(still_open)} to decide"
@@ -299,6 +314,6 @@ def late(
     with Gradebook.open(loaded.course) as gradebook:
         who = Roster(gradebook.roster().values())
         chosen = [who.known(each, marked(loaded)) for each in students or []]
-        decided = gradebook.decide_lateness(loaded, days, chosen)
-    typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
+        decided = gradebook.decide_lateness(loaded, days, chosen, because)
+    typer.echo(f"{days:.10g} day{'' if days == 1 else 's'} late: {first_few(decided)}.")
     typer.echo(f"To bring their grades up to date: grader autograde {lab}")

@@ -11,6 +11,7 @@ from grader.commands.help import Commands
 from grader.commands.terminal import (
     LabName,
     Labs,
+    to_write,
 )
 from grader.course import Course
 
@@ -104,7 +105,9 @@ def kit(
 @app.command()
 def gradescope(
     lab: LabName,
-    out: Annotated[Path, typer.Option("--out", metavar="ZIP", help="Zip to write.")] = Path("autograder.zip"),
+    out: Annotated[Path, typer.Option("--out", metavar="ZIP", parser=to_write, help="Zip to write.")] = Path(
+        "autograder.zip"
+    ),
 ) -> None:
     """Write the zip that makes a lab a Gradescope assignment. It contains the solution.
 

@@ -14,6 +14,7 @@ import typer
 
 from grader.commands.help import Commands
 from grader.commands.terminal import (
+    Because,
     CanvasAddress,
     CanvasCourse,
     Enter,
@@ -92,6 +93,7 @@ def roster_import(
         typer.Argument(metavar="FILE", help="CSV or .xlsx from your learning platform, or made by hand."),
     ],
     same_names: SameNames = None,
+    because: Because = "",
 ) -> None:
     """Put a class list on the roster: ids, names, e-mail addresses, sections, teams. Nobody is ever removed.
 
@@ -117,14 +119,15 @@ def roster_import(
         if found.doubtful:
             found = joined(before, listed.people, _ask_whether_same(file.name, found))
         told = changes(before, found.people)
-        gradebook.enter_people(found.people)
         spellings = Spellings(gradebook.team_names())
         teams = {
             now.student: spellings.team(listed.teams[given.student]) if listed.teams[given.student] else ""
             for given, now in zip(listed.people, found.people, strict=True)
             if given.student in listed.teams
         }
-        moves = gradebook.enter_teams(teams)
+        with gradebook.transaction():
+            gradebook.enter_people(found.people, because)
+            moves = gradebook.enter_teams(teams, why=because)
     typer.echo(f"{len(found.people)} in {file.name}: {len(told.new)} new, {len(told.changed)} changed.")
     _tell_of_others(found, told, "the file")
     if teams:
@@ -177,6 +180,7 @@ def roster_canvas(
     course: CanvasCourse,
     enter: Enter = False,
     same_names: SameNames = None,
+    because: Because = "",
 ) -> None:
     """Put a course's class list in Canvas on the roster, by Canvas's API. Nobody is ever removed.
 
@@ -200,7 +204,7 @@ def roster_canvas(
             found = joined(before, people, _ask_whether_same("Canvas", found))
         told = changes(before, found.people)
         if enter:
-            gradebook.enter_people(found.people)
+            gradebook.enter_people(found.people, because)
     rows = [
         (
             each.student,
@@ -228,6 +232,7 @@ def roster_lti(
         bool,
         typer.Option("--public-key", help="Show the public key, which the platform has to know, and stop."),
     ] = False,
+    because: Because = "",
 ) -> None:
     """Put the learners of a course on a learning platform on the roster, by LTI 1.3. Nobody is ever removed.
 
@@ -259,8 +264,9 @@ def roster_lti(
         told = changes(before, found.people)
         now = {each.student: user for each, user in zip(found.people, there.users, strict=True)}
         if enter:
-            gradebook.enter_people(found.people)
-            gradebook.note_lti_users(registration.issuer, now)
+            with gradebook.transaction():
+                gradebook.enter_people(found.people, because)
+                gradebook.note_lti_users(registration.issuer, now)
     unknown = {student for student, user in now.items() if users.get(student) != user}
     marks = {**dict.fromkeys(unknown, "now known there"), **dict.fromkeys(told.changed, "changed")}
     marks |= dict.fromkeys(told.new, "new")
@@ -287,8 +293,16 @@ def roster_remove(
             "--keep-work", help="Also remove people who have handed in something; their work and grades stay."
         ),
     ] = False,
+    because: Because = "",
 ) -> None:
-    """Take people off the roster who have left the course. Nothing that was handed in is removed."""
+    """Take people off the roster who have left the course. Nothing that was handed in is removed.
+
+    What was decided about people who have handed in nothing is taken back.
+
+    \b
+    Examples:
+      grader roster remove dan --because "left the course on 3 November"
+    """
 
     from grader.book.gradebook import Gradebook
     from grader.grade.merge import work_of
@@ -309,8 +323,13 @@ def roster_remove(
                 f"There is work of {first_few(busy)}. Nothing has changed. With --keep-work they are taken off the roster, and what they handed in stays, "
                 "with its grades. If an id is another one of somebody in the course: grader roster merge OLD ID"
             )
-        gradebook.remove_people(students)
+        withdrawn = gradebook.remove_people(students, because)
     typer.echo(f"No longer on the roster: {first_few(students)}.")
+    if withdrawn:
+        told = [
+            f"{each.student}: {each} {f'in {each.lab}' if each.lab else 'in all labs'}" for each in withdrawn
+        ]
+        typer.echo(f"Taken back with that: {first_few(told, '; ')}.")
 
 
 @roster_app.command("merge")
@@ -324,12 +343,13 @@ def roster_merge(
         typer.Option(metavar="OLD|ID", help="Whose work counts in labs that both have work for."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    because: Because = "",
 ) -> None:
     """Make one person of two ids: submissions, grades, comments and feedback of the first become the second's.
 
     \b
     Examples:
-      grader roster merge anna.m anna
+      grader roster merge anna.m anna --because "she handed in from her own account"
     """
 
     from grader.grade.merge import carry_out, plan
@@ -350,13 +370,11 @@ def roster_merge(
         if not yes and not typer.confirm("Is that right? It cannot be undone"):
             typer.echo("Nothing has changed.")
             return
-    carry_out(course, planned, keep)
+    carry_out(course, planned, keep, because)
     typer.echo(f"{old} is now {new}.")
 
 
 # ---------------------------------------------------------------------------------- teams
-
-Why = Annotated[str, typer.Option("--because", metavar="WHY", help="The reason, for the log.")]
 
 
 @roster_app.command("teams")
@@ -370,7 +388,7 @@ def roster_teams(
     ] = None,
     since: FromLab = None,
     lab: OnlyLab = None,
-    because: Why = "",
+    because: Because = "",
     out: TableFile = None,
 ) -> None:
     """Show who hands in together with whom, or enter it from a file. What one of a team hands in counts for all.
@@ -407,8 +425,8 @@ def roster_teams(
         roster = Roster(gradebook.roster().values())
         if not roster.people:
             raise GraderError("There is nobody on the roster yet. First: grader roster import FILE")
-        found = read_teams(file, roster, gradebook.team_names())
-        moves = gradebook.enter_teams(found, labs, because.strip())
+        found = read_teams(file, roster, gradebook.team_names(), typer.echo)
+        moves = gradebook.enter_teams(found, labs, because)
     typer.echo(f"{len(found)} in {file.name}.")
     _tell_moves(moves, f"grader roster teams {quote(str(file))}", labs is not None)
 
@@ -419,7 +437,7 @@ def roster_team(
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team, or 'alone'.")],
     since: FromLab = None,
     lab: OnlyLab = None,
-    because: Why = "",
+    because: Because = "",
 ) -> None:
     """Put somebody into a team, or out of one. What was graded before stays as it is.
 
@@ -445,7 +463,7 @@ def roster_team(
             name = Spellings(gradebook.team_names()).team(team)
         except ValueError as error:
             raise GraderError(f"{error}. Nothing has changed.") from None
-        moves = gradebook.enter_teams({person.student: name}, labs, because.strip())
+        moves = gradebook.enter_teams({person.student: name}, labs, because)
     _tell_moves(moves, f"grader roster team {quote(student)} {quote(team)}", labs is not None)
 
 

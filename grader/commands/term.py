@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from grader.commands.help import Commands
-from grader.commands.terminal import OneLab, PageFile, Section, TableFile, show_table, write_table
+from grader.commands.terminal import (
+    Because,
+    OneLab,
+    PageFile,
+    Section,
+    TableFile,
+    show_table,
+    to_write,
+    write_table,
+)
 from grader.course import Course
 from grader.errors import GraderError
 
@@ -26,14 +35,19 @@ def grades(
             help="TOML file with the rules of the term, to be checked and entered first.",
         ),
     ] = None,
-    because: Annotated[str, typer.Option(metavar="WHY", help="Why the rules change, for the log.")] = "",
+    because: Because = "",
     student: Annotated[
         str | None, typer.Option(metavar="STUDENT", help="Show how this student's grade comes about.")
     ] = None,
     section: Section = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="CSV file to write; default: grading/reports/grades.csv."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            parser=to_write,
+            help="CSV file to write; default: grading/reports/grades.csv.",
+        ),
     ] = None,
 ) -> None:
     """Write everybody's final grade, and how it comes about, by the rules of the term.
@@ -51,11 +65,12 @@ def grades(
     course = Course.find()
     if because and rules is None:
         raise GraderError("--because goes with --rules.")
-    if rules is not None:
-        _enter_rules(course, rules, because.strip())
     among = students_of(course, section)
-    if student is not None:
-        _show_grade(course, student)
+    who = _known(course, student) if student is not None else ""
+    if rules is not None:
+        _enter_rules(course, rules, because)
+    if who:
+        _show_grade(course, who)
         return
     term = final_grades(course, among)
     table, details = write_grades(term, out or course.grading / "reports" / "grades.csv")
@@ -79,32 +94,38 @@ def _enter_rules(course: Course, file: Path, why: str) -> None:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GraderError(
-            f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not in UTF-8'}."
+            f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not in UTF-8'}. Nothing has changed."
         ) from None
     with Gradebook.open(course) as gradebook:
         gradebook.enter_rules(text, str(file), why)
     typer.echo(f"Rules entered: {file}")
 
 
-def _show_grade(course: Course, student: str) -> None:
-    """
+def _known(course: Course, student: str) -> str:
+    """The id of somebody who has a final grade.
+
     Raises:
-        GraderError: the gradebook does not know this student, or there is no final grade.
+        GraderError: nobody is meant, or somebody who has none.
     """
     from grader.book.gradebook import Gradebook
     from grader.people.roster import Roster
-    from grader.show.grades import LABS_HEADER, final_grades, rows_of_labs
 
     with Gradebook.open(course) as gradebook:
-        students = gradebook.students()
-        who = Roster(gradebook.roster().values()).known(student, students)
-        if who not in students:
-            raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
-    found = final_grades(course, {who}).finals.get(who)
-    if found is None:
+        students, listed = gradebook.students(), gradebook.roster()
+    who = Roster(listed.values()).known(student, students)
+    if who not in students:
+        raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
+    if listed and who not in listed:
         raise GraderError(
             f"{who} is not on the roster, so there is no final grade. `grader roster` lists the ids."
         )
+    return who
+
+
+def _show_grade(course: Course, who: str) -> None:
+    from grader.show.grades import LABS_HEADER, final_grades, rows_of_labs
+
+    found = final_grades(course, {who}).finals[who]
     show_table(who, LABS_HEADER, rows_of_labs(found), limit=200)
     total = (
         "no lab counts yet"

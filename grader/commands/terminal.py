@@ -79,13 +79,65 @@ CanvasCourse = Annotated[
     int, typer.Option("--course", min=1, metavar="N", help="Canvas's number of the course.")
 ]
 Enter = Annotated[bool, typer.Option("--enter", help="Enter it; without this it is only shown.")]
+
+
+def why(text: str) -> str:
+    """A reason as it is typed.
+
+    Raises:
+        GraderError: it is too long to be one.
+    """
+    from grader.files import MAX_REASON, seen
+
+    if len(text) > MAX_REASON:
+        raise GraderError(
+            f"--because has {len(text):,} characters. Say it in at most {MAX_REASON:,}. Nothing has changed."
+        )
+    return seen(text).strip()
+
+
+Because = Annotated[
+    str, typer.Option("--because", metavar="WHY", parser=why, help="The reason, for the log.")
+]
+
+
+def to_write(text: str | Path) -> Path:
+    """A file that a command shall write. It is looked at before the command does anything.
+
+    Raises:
+        GraderError: it is one of the course's own, or cannot be written.
+    """
+    file = Path(text)
+    if not file.is_dir() and Course.find().owns(file):
+        raise GraderError(
+            f"{file} is among the course's own files, which no command writes over. Choose another name, such as grades.csv or grading/reports/grades.csv. Nothing has changed."
+        )
+    place = file if file.exists() else next(each for each in file.absolute().parents if each.exists())
+    problem = (
+        "it is a folder: add the name of the file"
+        if file.is_dir()
+        else f"{place} is no folder"
+        if place != file and not place.is_dir()
+        else ""
+        if os.access(place, os.W_OK)
+        else f"{place} is read-only"
+    )
+    if problem:
+        raise GraderError(f"{file} cannot be written: {problem}. Nothing has changed.")
+    return file
+
+
 PageFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),
+    typer.Option(
+        "--out", metavar="FILE", parser=to_write, help="HTML file to write; a CSV file is written next to it."
+    ),
 ]
 TableFile = Annotated[
     Path | None,  # the second name is what scripts of earlier terms say
-    typer.Option("--out", "--csv", metavar="FILE", help="Write the table to a CSV file, too."),
+    typer.Option(
+        "--out", "--csv", metavar="FILE", parser=to_write, help="Write the table to a CSV file, too."
+    ),
 ]
 
 

@@ -131,6 +131,7 @@ def restore(
     """
 
     from grader.book.backups import restore as restore_gradebook
+    from grader.book.gradebook import Gradebook
     from grader.grade import autograde as grading
 
     course = Course.find()
@@ -142,6 +143,8 @@ def restore(
         return
     with grading.alone(course):
         contents, aside = restore_gradebook(course, name)
+        with Gradebook.open(course) as gradebook:
+            gradebook.note_restored(Path(name).name)
     typer.echo(f"{course.gradebook} now has {contents}.")
     if aside:
         typer.echo(f"What was there is kept: {aside}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.commands.help import Commands
-from grader.commands.terminal import LabName, Section
+from grader.commands.terminal import LabName, Section, to_write
 from grader.commands.week import Sandbox
 from grader.course import Course
 from grader.errors import GraderError
@@ -79,6 +79,8 @@ def viva(
         for _, who in sorted(groups.items()):
             drawn = (each for each in random.sample(who, len(who)) if is_readable(loaded, each))
             chosen += islice(drawn, sample)
+    for each in chosen if out else []:
+        to_write(out / f"{each}.html")
     for page, sheet in write_sheets(loaded, chosen, choose_runner(loaded, sandbox), out):
         said = f"{len(sheet.questions)} questions" if sheet.questions else sheet.instead
         typer.echo(f"{sheet.student}: {said}\n  {page.resolve()}")

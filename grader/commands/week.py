@@ -19,6 +19,7 @@ from rich.table import Table
 
 from grader.commands.help import Commands
 from grader.commands.terminal import (
+    Because,
     LabName,
     Labs,
     PageFile,
@@ -30,6 +31,7 @@ from grader.commands.terminal import (
     console,
     described,
     show_table,
+    to_write,
     write_table,
 )
 from grader.course import Course
@@ -54,7 +56,9 @@ def release(
     lab: LabName,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="ZIP", help="Also write everything a learner needs to a zip."),
+        typer.Option(
+            "--out", metavar="ZIP", parser=to_write, help="Also write everything a learner needs to a zip."
+        ),
     ] = None,
     due: Annotated[
         str | None,
@@ -62,13 +66,14 @@ def release(
             metavar="TIME", help="Deadline, e.g. '2027-01-31 18:00 Europe/Berlin'; UTC if no zone; or 'none'."
         ),
     ] = None,
+    because: Because = "",
 ) -> None:
     """Check that a lab's notebook matches its source, and enter the lab in the gradebook.
 
     \b
     Examples:
       grader release 02 --due "2027-01-31 18:00 Europe/Berlin" --out self_attention.zip
-      grader release 02 --due none
+      grader release 02 --due none --because "by agreement with the class"
     """
 
     from grader.author.build import build as build_labs
@@ -76,6 +81,8 @@ def release(
     from grader.handout.bundle import tell_learners, write_bundle
     from grader.reference.lab import Lab
 
+    if because and due is None:
+        raise GraderError("--because goes with --due. Nothing has changed.")
     course = Course.find()
     deadline = None if due in (None, "none") else _time(due)
     build_labs(course, [lab], check=True)
@@ -83,7 +90,7 @@ def release(
     with Gradebook.open(course) as gradebook:
         gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
         if due is not None:
-            gradebook.set_deadline(loaded, deadline)
+            gradebook.set_deadline(loaded, deadline, because)
         deadline = gradebook.deadline(loaded)
         told = tell_learners(loaded, gradebook.counted(loaded))
     typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
@@ -111,6 +118,10 @@ def _time(text: str) -> datetime:
             date, clock, zone = found.groups()
             if zone and zone[0] not in "+-Z":
                 when = datetime.fromisoformat(f"{date} {clock}").replace(tzinfo=ZoneInfo(zone))
+                if when.utcoffset() != when.replace(fold=1).utcoffset():
+                    raise GraderError(
+                        f"Clocks change in {zone} then, so {date} {clock} is there not at all, or twice. Write it with the hours from UTC, as in '2027-01-31 18:00 +01:00'. Nothing has changed."
+                    )
             else:
                 when = datetime.fromisoformat(f"{date} {clock}{zone or 'Z'}")
             if time := time_of(f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"):
@@ -250,7 +261,7 @@ def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
 def uncollect(
     lab: LabName,
     students: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of students, as in the tables.")],
-    because: Annotated[str, typer.Option("--because", metavar="WHY", help="The reason, for the log.")] = "",
+    because: Because = "",
 ) -> None:
     """Take back what was collected by mistake. These students then count as not having handed in this lab.
 
@@ -265,12 +276,12 @@ def uncollect(
     from grader.grade.uncollect import uncollect as take_back
     from grader.reference.lab import Lab
 
-    if not because.strip():
+    if not because:
         raise GraderError(
             "Say why, for the log: --because 'the folder was another lab's'. Nothing has changed."
         )
     chosen = list(dict.fromkeys(students))
-    for folder in take_back(Lab.load(Course.find(), lab), chosen, because.strip()):
+    for folder in take_back(Lab.load(Course.find(), lab), chosen, because):
         typer.echo(f"Moved to {folder}")
     typer.echo(f"No longer handed in for {lab}: {', '.join(chosen)}.")
 
@@ -425,7 +436,12 @@ def feedback(
     lab: LabName,
     pack: Annotated[
         Path | None,
-        typer.Option("--zip", metavar="ZIP", help="Also pack the pages in the form that Moodle accepts."),
+        typer.Option(
+            "--zip",
+            metavar="ZIP",
+            parser=to_write,
+            help="Also pack the pages in the form that Moodle accepts.",
+        ),
     ] = None,
     section: Section = None,
 ) -> None:
@@ -598,7 +614,9 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "--csv", metavar="FILE", help="CSV file to write; default: grades.csv."),
+        typer.Option(
+            "--out", "--csv", metavar="FILE", parser=to_write, help="CSV file to write; default: grades.csv."
+        ),
     ] = None,
     canvas: Annotated[
         str | None,
@@ -683,7 +701,7 @@ def export(
         raise GraderError(
             "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter; --replace also goes with --lti."
         )
-    out = out or Path("grades.csv")
+    out = out or to_write("grades.csv")
     if worksheet and out.resolve() == worksheet.resolve():
         raise GraderError("The worksheet stays as it was downloaded: choose another file with --out.")
     found = Course.find()

@@ -117,11 +117,12 @@ def work_of(course: Course, gradebook: Gradebook, student: str) -> list[str]:
     return sorted(folders | set(gradebook.submissions_of(student)))
 
 
-def carry_out(course: Course, merge: Merge, keep: str | None = None) -> None:
+def carry_out(course: Course, merge: Merge, keep: str | None = None, why: str = "") -> None:
     """Does what was planned, or what is left of it.
 
     Args:
         keep: as it was planned with.
+        why: the reason, for the log.
 
     Raises:
         GraderError: something was handed in or graded since it was planned; or it was interrupted, e.g. because the disk is full. Nothing is lost, and the same merge goes on from there.
@@ -137,7 +138,7 @@ def carry_out(course: Course, merge: Merge, keep: str | None = None) -> None:
             scratch.write_text(json.dumps(asdict(merge)), "utf-8")
             scratch.replace(journal)
             with Gradebook.open(course, merging=True) as gradebook:
-                gradebook.merge(merge.old, merge.new, merge.removed)
+                gradebook.merge(merge.old, merge.new, merge.removed, why)
             _move_folders(course, merge)
             journal.unlink()
             with Gradebook.open(course) as gradebook:

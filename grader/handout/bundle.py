@@ -11,7 +11,7 @@ import nbformat
 
 from grader.author.secret_lines import leaks, leaks_of_all
 from grader.book.counting import Counted, tell
-from grader.course import Course, CourseError
+from grader.course import Course, CourseError, make_private
 from grader.handout.colab import for_colab
 from grader.handout.learners import ASSISTANTS, NBGRADER, settings_for_learners, write_course
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
@@ -60,6 +60,7 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
             )
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         try:
+            make_private(out.parent)
             with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
                 for path in files:
                     archive.write(path, path.relative_to(scratch))

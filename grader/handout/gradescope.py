@@ -20,7 +20,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
-from grader.course import Course
+from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading
@@ -94,6 +94,7 @@ def write_autograder(lab: Lab, out: Path) -> int:
             (folder / name).chmod(0o755)
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         try:
+            make_private(out.parent)
             with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
                 for path in files:
                     archive.write(path, path.relative_to(folder))

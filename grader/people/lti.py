@@ -10,7 +10,6 @@ import importlib.util
 import re
 import stat
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +22,7 @@ import requests
 
 from grader.course import Course
 from grader.errors import GraderError
-from grader.files import printable
+from grader.files import printable, toml_of
 from grader.people.server import Answer, Server, address_of
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def read_registration(course: Course) -> Registration:
     """
     file = course.grading / FILE
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        found = toml_of(file.read_text("utf-8"))
     except FileNotFoundError:
         raise GraderError(
             f"There is no {file}, which says how the learning platform knows this course. docs/lti.md has one to copy."

@@ -19,11 +19,8 @@ from pathlib import Path
 from grader.errors import GraderError
 from grader.files import printable
 from grader.people.students import folded, student_id
-from grader.people.tables import cell_name, read_table, tidy
+from grader.people.tables import Sheet, column_name, heading, listed, read_sheet, tidy
 from grader.people.team_names import Spellings
-
-_MAX_FAULTS = 10
-"""At most this many faults of a file are named at once."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +98,6 @@ class Change:
 
 _KEYS = "“id”, “username”, “id number” or “email”"
 _SIGNS_OF_CANVAS = ({"sis login id"}, {"sis user id"}, {"student", "id", "section"})
-_LOOKED_AT = 30
-"""At most this many rows may stand above the headings."""
 
 
 @cache
@@ -144,31 +139,21 @@ def read_roster(file: Path) -> ClassList:
         GraderError: it cannot be read, its headings are not understood, or rows contradict each other. The message names up to
             ten rows.
     """
-    table = read_table(file, _score)
-    rows = [(line, list(map(tidy, row))) for line, row in table.rows]
-    rows = [(line, row) for line, row in rows if any(row)]
-    if not rows:
-        raise GraderError(f"{file} is empty. It needs a line of headings, and a line for each student.")
-    start = max(range(len(rows[:_LOOKED_AT])), key=lambda place: (_score(rows[place][1]), -place))
-    _, headings = rows[start]
-    columns = {heading(text): place for place, text in reversed(list(enumerate(headings))) if text}
-    sheet = _Sheet(columns, headings, rows[start + 1 :])
-    if not (sheet.is_canvas or columns.keys() & {*words_of("id"), *words_of("email")}):
-        shown = printable(", ".join(filter(None, headings)), 200)
+    needed = "It needs a line of headings, and a line for each student."
+    read = read_sheet(file, _score, needed)
+    if not (_is_canvas(read) or read.columns.keys() & {*words_of("id"), *words_of("email")}):
+        shown = printable(", ".join(filter(None, read.headings)), 200)
         raise GraderError(
             f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {shown}. "
             "Name the column with the ids so, or add its heading to grader/people/headings.toml."
         )
-    people, others, faults = sheet.people()
-    faults += contradictions(people)
-    if faults:
-        raise GraderError(f"{file} was not imported; nothing has changed.{listed(faults)}")
+    sheet = _Sheet(read)
+    people, others = sheet.people()
+    read.refuse_faults()
     if not people:
         raise GraderError(f"{file} has headings, but no student. Export the list again.")
-    named = [(place in sheet.used, text) for place, text in enumerate(headings) if text]
-    notes = [table.note, _who_are_no_students(others)]
-    if start:
-        notes.append(f"The headings are in line {rows[start][0]}; what stands above them was left out.")
+    named = [(place in sheet.used, text) for place, text in enumerate(read.headings) if text]
+    notes = [*read.notes, _who_are_no_students(others)]
     return ClassList(
         tuple(people),
         tuple(text for is_used, text in named if is_used),
@@ -196,15 +181,30 @@ def _who_are_no_students(others: Mapping[str, Sequence[str]]) -> str:
     return f"Left out, because they are no students: {printable(listed, 300)}."
 
 
+def _is_canvas(read: Sheet) -> bool:
+    """Whether Canvas has written it: "Student" is "last, first", and "ID" is Canvas's own number."""
+    here = read.columns.keys()
+    if "student" not in here or "id" not in here:
+        return False
+    if here & {"sis login id", "sis user id"}:
+        return True
+    name, number = read.columns["student"], read.columns["id"]
+    if any(heading(row[name]) in _nobody() for _, row in read.rows):
+        return "section" in here
+    filled = [row for _, row in read.rows if row[name]]
+    return (
+        "section" in here
+        and bool(filled)
+        and all("," in row[name] and row[number].isdigit() for row in filled)
+    )
+
+
 class _Sheet:
     """The people in a table whose headings are known."""
 
-    def __init__(
-        self, columns: Mapping[str, int], headings: Sequence[str], rows: Sequence[tuple[int, list[str]]]
-    ) -> None:
-        self.headings, self.rows = headings, rows
-        self.columns = dict(columns)
-        self.is_canvas = self._is_canvas()
+    def __init__(self, read: Sheet) -> None:
+        self.read, self.columns = read, dict(read.columns)
+        self.is_canvas = _is_canvas(read)
         ids = self.columns.keys() & {*words_of("id")}
         if not self.is_canvas and "student" in ids and ids != {"student"}:
             self.columns = {
@@ -214,53 +214,31 @@ class _Sheet:
         self.marked = self._all_marked()
         self.teams: dict[str, str] = {}
         self._spellings = Spellings()
-
-    def _is_canvas(self) -> bool:
-        """Whether Canvas has written it: "Student" is "last, first", and "ID" is Canvas's own number."""
-        here = self.columns.keys()
-        if "student" not in here or "id" not in here:
-            return False
-        if here & {"sis login id", "sis user id"}:
-            return True
-        name, number = self.columns["student"], self.columns["id"]
-        rows = [row for _, row in self.rows if len(row) > max(name, number)]
-        if any(heading(row[name]) in _nobody() for row in rows):
-            return "section" in here
-        filled = [row for row in rows if row[name]]
-        return (
-            "section" in here
-            and bool(filled)
-            and all("," in row[name] and row[number].isdigit() for row in filled)
-        )
+        read.see_that_each_is_there_once(self._words)
 
     def _all_marked(self) -> bool:
         """Whether all ids begin with #, which Brightspace puts before them so that no spreadsheet changes them."""
-        ids = [cell for _, row in self.rows for cell in self._cells(row, words_of("id"))]
+        ids = [cell for _, row in self.read.rows for cell in self._cells(row, words_of("id"))]
         return bool(ids) and all(cell.startswith("#") for cell in ids)
+
+    @property
+    def _words(self) -> Collection[str]:
+        """The headings that say something."""
+        if self.is_canvas:
+            return ("student", "id", "sis user id", "sis login id", "section", *words_of("team"))
+        return _known_headings()
 
     @property
     def used(self) -> set[int]:
         """The columns that say something."""
-        names = (
-            ("student", "id", "sis user id", "sis login id", "section", *words_of("team"))
-            if self.is_canvas
-            else _known_headings()
-        )
-        return {self.columns[name] for name in names if name in self.columns}
+        return {self.columns[name] for name in self._words if name in self.columns}
 
-    def people(self) -> tuple[list[Person], dict[str, list[str]], list[str]]:
-        """The students; role -> names of people who are not students; and what is wrong, with its line."""
+    def people(self) -> tuple[list[Person], dict[str, list[str]]]:
+        """The students; and role -> names of people who are not students. What is wrong is noted."""
         people: list[Person] = []
+        lines: list[int] = []
         others: dict[str, list[str]] = {}
-        faults: list[str] = []
-        width = len(self.headings)
-        for line, row in self.rows:
-            row = row + [""] * (width - len(row))
-            if any(row[width:]):
-                faults.append(
-                    f"line {line}: it has more cells than there are headings. A comma inside a cell needs quotes around the cell."
-                )
-                continue
+        for line, row in self.read.rows:
             try:
                 if self._is_nobody(row):
                     continue
@@ -268,15 +246,31 @@ class _Sheet:
                 person = self._from_canvas(row) if self.is_canvas else self._from_any(row)
                 team = self._team(line, row)
             except ValueError as error:
-                faults.append(f"line {line}: {error}")
+                self.read.faults.append(f"line {line}: {error}")
                 continue
             if role := self._other_role(row):
                 others.setdefault(role, []).append(person.name or person.student)
             else:
                 people.append(person)
+                lines.append(line)
                 if team is not None:
                     self.teams[person.student] = team
-        return people, others, faults
+
+        def where(what: str, first: int, second: int) -> str:
+            column = column_name(self._place_of(what))
+            return f"row {lines[second]}, column {column} (and row {lines[first]}): "
+
+        self.read.faults.extend(contradictions(people, where))
+        return people, others
+
+    def _place_of(self, what: str) -> int:
+        """The column that says something of ``_UNIQUE``, or the id."""
+        if self.is_canvas:
+            words = ("id",) if what == _NUMBER else ("sis login id", "sis user id", "id")
+        else:
+            words = words_of("canvas") if what == _NUMBER else (*words_of("id"), *words_of("email"))
+            words = words_of("email") if what == _ADDRESS else words
+        return next(self.columns[word] for word in words if word in self.columns)
 
     def _team(self, line: int, row: Sequence[str]) -> str | None:
         """The team that a row names, empty for none; None if it says nothing about it.
@@ -289,7 +283,7 @@ class _Sheet:
                 try:
                     return self._spellings.team(text)
                 except ValueError as error:
-                    raise ValueError(f"cell {cell_name(self.columns[word], line)}: {error}") from None
+                    raise ValueError(f"cell {column_name(self.columns[word])}{line}: {error}") from None
         return None
 
     def _cells(self, row: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -308,7 +302,7 @@ class _Sheet:
             return True
         if self.is_canvas and not self._cells(row, ["student", "id"]):
             return True
-        return [heading(cell) for cell in row[: len(self.headings)]] == list(map(heading, self.headings))
+        return list(map(heading, row)) == list(map(heading, self.read.headings))
 
     def _see_that_numbers_are_whole(self, line: int, row: Sequence[str]) -> None:
         """
@@ -323,7 +317,7 @@ class _Sheet:
         for place in sorted(self.columns[name] for name in names if name in self.columns):
             if re.fullmatch(r"#?\d+(?:[.,]\d+)?[Ee]\+?\d+", row[place]):
                 raise ValueError(
-                    f"cell {cell_name(place, line)} has {row[place]!r}, an id that a spreadsheet has shortened, so its last digits are lost. Export "
+                    f"cell {column_name(place)}{line} has {row[place]!r}, an id that a spreadsheet has shortened, so its last digits are lost. Export "
                     "the list again and import it without opening it in a spreadsheet, or give the column the format “text” there first."
                 )
 
@@ -378,15 +372,6 @@ class _Sheet:
         )
 
 
-def heading(text: str) -> str:
-    """A heading as far as it counts."""
-    return (
-        re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
-        .strip(" :*.\ufeff")
-        .casefold()
-    )
-
-
 def _split(name: str) -> tuple[str, str]:
     """First and last name. Without a comma, the last word is the last name."""
     if "," in name:
@@ -396,30 +381,31 @@ def _split(name: str) -> tuple[str, str]:
     return first.strip(), last.strip()
 
 
-def listed(lines: Sequence[str]) -> str:
-    """A line each, below a message; of many, the first ones."""
-    more = [f"and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []
-    return "".join(f"\n  {line}" for line in [*lines[:_MAX_FAULTS], *more])
-
-
+_ADDRESS, _NUMBER = "the e-mail address", "Canvas's number"
 _UNIQUE: tuple[tuple[str, Callable[[Person], str]], ...] = (
-    ("the e-mail address", lambda person: person.email.casefold()),
-    ("Canvas's number", lambda person: person.canvas),
+    (_ADDRESS, lambda person: person.email.casefold()),
+    (_NUMBER, lambda person: person.canvas),
 )
 """What two people cannot both have, besides an id."""
 
 
-def contradictions(people: Sequence[Person]) -> list[str]:
-    """Ids, e-mail addresses and numbers that two rows have."""
+def contradictions(
+    people: Sequence[Person], where: Callable[[str, int, int], str] = lambda *_: ""
+) -> list[str]:
+    """Ids, e-mail addresses and numbers that two people have.
+
+    Args:
+        where: what a fault begins with: it gets what they have, and the places of both.
+    """
     faults = []
     for what, value_of in (("the id", lambda person: folded(person.student)), *_UNIQUE):
-        owner: dict[str, Person] = {}
-        for person in people:
+        owner: dict[str, int] = {}
+        for place, person in enumerate(people):
             value = value_of(person)
-            other = owner.setdefault(value, person) if value else person
-            if other is not person:
+            if value and (first := owner.setdefault(value, place)) != place:
+                other = people[first]
                 faults.append(
-                    f"{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
+                    f"{where(what, first, place)}{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
                 )
     return faults
 
@@ -617,6 +603,21 @@ class Roster:
         if login and (person := self.by_id(login) or self._by_login(login)):
             return person
         return self.by_name(name, without_canvas=bool(canvas)) if name else None
+
+    def others(self, person: Person, logins: Iterable[str], name: str) -> list[Person]:
+        """Who else may be meant by what is said of somebody beside; nobody by an id, address or name that is not known.
+
+        Args:
+            logins, name: as for :meth:`find`.
+        """
+        found: list[Person] = []
+        for login, called in [*((login, "") for login in logins), ("", name)]:
+            try:
+                those = [self.find(login, called)]
+            except NotSure as error:
+                those = error.args[0]
+            found += [] if person in those else [each for each in those if each]
+        return found
 
     def meant(self, text: str) -> str:
         """The id of whom somebody who types an id, an address or a name means; the text itself if that is nobody on the roster.

@@ -1,7 +1,7 @@
 """The rows of a table in a file: CSV in whatever way a spreadsheet or a learning platform writes it, or ``.xlsx``.
 
 A file says what it is by its content, not by its name: some platforms write text into ``.xls``. What cannot be read is refused with what it
-looks like and how to save it anew. An ``.xlsx`` is a zip of XML; only its first sheet's cells are read, within limits.
+looks like and how to save it anew. Of an ``.xlsx``, only the first sheet's cells are read.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import csv
 import io
 import re
 import unicodedata
-import zipfile
-import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from xml.etree import ElementTree
 
+from course_utils.workbook import WorkbookProblem, read_workbook
 from grader.errors import GraderError
-from grader.files import printable
+from grader.files import printable, seen
 
 MAX_BYTES = 20 * 2**20
 """The most bytes of a file, and of each part of an .xlsx when it is unpacked."""
-MAX_CELLS = 2_000_000
+_LOOKED_AT = 30
+"""At most this many rows may stand above the headings."""
+_MAX_FAULTS = 10
+"""At most this many faults of a file are named at once."""
 _DELIMITERS = ",;\t|"
 _SAVE = "In a spreadsheet, save it as “CSV UTF-8” or as .xlsx."
 _OTHERS = (
@@ -71,6 +72,96 @@ def read_table(file: Path, score: Callable[[Sequence[str]], int]) -> Table:
             )
     text, note = _text(file, data)
     return Table(tuple(_csv(file, text, score)), note)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of which one row is known to have the headings.
+
+    Attributes:
+        first: the number of the row with the headings.
+        columns: heading, as far as it counts (:func:`heading`) -> the place of its column; of several that are the same, the first one's.
+        rows: those below it that are not empty, each with its number and as wide as the headings.
+        notes: sentences about what was assumed or left out.
+        faults: what is wrong, each with its row and column.
+    """
+
+    file: Path
+    first: int
+    headings: tuple[str, ...]
+    columns: Mapping[str, int]
+    rows: tuple[tuple[int, list[str]], ...]
+    notes: tuple[str, ...]
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, line: int, column: int, what: str) -> None:
+        """Notes what is wrong with a cell."""
+        self.faults.append(f"row {line}, column {column_name(column)}: {what.rstrip('.')}.")
+
+    def see_that_each_is_there_once(self, words: Iterable[str]) -> None:
+        """Notes headings that several columns have, of those that are read: it is not clear which of them counts."""
+        read = {*words}
+        for place, text in enumerate(map(heading, self.headings)):
+            if text in read and (first := self.columns[text]) != place:
+                self.fault(
+                    self.first,
+                    place,
+                    f"it is called “{self.headings[place]}”, as column {column_name(first)} is. Delete or rename one of them",
+                )
+
+    def refuse_faults(self) -> None:
+        """
+        Raises:
+            GraderError: something is wrong. The message names up to ten cells.
+        """
+        if self.faults:
+            raise GraderError(f"{self.file} was not imported; nothing has changed.{listed(self.faults)}")
+
+
+def read_sheet(
+    file: Path, score: Callable[[Sequence[str]], int], needed: str, shaped: Callable[[str], str] | None = None
+) -> Sheet:
+    """A table with headings. A row with more cells than there are headings is a fault: a comma in it was taken for the end of a cell.
+
+    Args:
+        score: how much a row looks like the headings. Of the first rows, the one that does most has them.
+        needed: a sentence about the headings that it needs.
+        shaped: what becomes of each cell; default: :func:`tidy`.
+
+    Raises:
+        GraderError: it cannot be read as a table, or has no row.
+    """
+    table = read_table(file, score)
+    rows = [(line, row) for line, row in table.rows if any(map(tidy, row))]
+    if not rows:
+        raise GraderError(f"{file} is empty. {needed} Nothing has changed.")
+    start = max(range(len(rows[:_LOOKED_AT])), key=lambda place: (score(rows[place][1]), -place))
+    first, headings = rows[start]
+    while not tidy(headings[-1]):
+        headings = headings[:-1]
+    width, above = len(headings), "what stands above them was left out"
+    notes = [table.note, f"The headings are in line {first}; {above}." if start else ""]
+    named = [(heading(tidy(text)), place) for place, text in enumerate(headings)]
+    columns = {text: place for text, place in reversed(named) if text}
+    found: list[tuple[int, list[str]]] = []
+    sheet = Sheet(file, first, tuple(map(tidy, headings)), columns, (), tuple(filter(None, notes)))
+    for line, row in rows[start + 1 :]:
+        if any(map(tidy, row[width:])):
+            sheet.fault(
+                line,
+                width,
+                "this cell has no heading. If a comma inside another cell has moved it here, put that cell in quotes",
+            )
+        else:
+            cells = [*row, *[""] * width][:width]
+            found.append((line, [(shaped or tidy)(cell) for cell in cells]))
+    return replace(sheet, rows=tuple(found))
+
+
+def listed(lines: Sequence[str]) -> str:
+    """A line each, below a message; of many, the first ones."""
+    more = [f"and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []
+    return "".join(f"\n  {line}" for line in [*lines[:_MAX_FAULTS], *more])
 
 
 # ---------------------------------------------------------------------------------- text
@@ -158,29 +249,25 @@ def _csv(file: Path, text: str, score: Callable[[Sequence[str]], int]) -> list[t
     found: list[tuple[int, list[str]]] = []
     best, problem = -1, None
     for delimiter in said[1] if said else _DELIMITERS:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        rows: list[tuple[int, list[str]]] = []
         try:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-            rows = [(reader.line_num + skipped, row) for row in reader]
+            for row in reader:
+                rows.append((reader.line_num + skipped, row))
         except csv.Error as error:
-            problem = problem or (reader.line_num + skipped, error)
+            last = rows[-1][0] if rows else skipped
+            problem = problem or (last + 1, error)
             continue
         if (points := max((score(row) for _, row in rows[:30]), default=0)) > best:
             found, best = rows, points
-    if best < 0 and problem:
+    if best <= 0 and problem:
         raise GraderError(
-            f"{file} cannot be read as a table, around line {problem[0]}: {problem[1]}. A quote inside a cell is written twice. {_SAVE}"
+            f"{file} cannot be read as a table, from line {problem[0]} on: {problem[1]}. A quote that begins a cell has to end it, too, and one inside a cell is written twice. {_SAVE}"
         )
     return found
 
 
 # ---------------------------------------------------------------------------------- .xlsx
-
-_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_STRICT = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
-_ID = (
-    "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id",
-    "{http://purl.oclc.org/ooxml/officeDocument/relationships}id",
-)
 
 
 def _sheet(file: Path, data: bytes) -> list[tuple[int, list[str]]]:
@@ -190,134 +277,44 @@ def _sheet(file: Path, data: bytes) -> list[tuple[int, list[str]]]:
         GraderError: it is no .xlsx, or a damaged one.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = {info.filename for info in archive.infolist()[:10_000]}
-            if "xl/workbook.xml" not in names:
-                what = (
-                    "a spreadsheet of another kind (.ods)"
-                    if "content.xml" in names
-                    else "a zip, or a document of another kind"
-                )
-                raise GraderError(
-                    f"{file} is {what}. Open it in a spreadsheet, and save it as “CSV UTF-8” or as .xlsx."
-                )
-            strings = _strings(archive) if "xl/sharedStrings.xml" in names else []
-            return _rows_of(_part(archive, _first_sheet(archive, names)), strings)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        ElementTree.ParseError,
-        KeyError,
-        IndexError,
-        ValueError,
-        EOFError,
-    ) as error:
-        raise GraderError(
-            f"{file} cannot be read as an .xlsx file ({printable(str(error))}). {_SAVE}"
-        ) from None
-    except (NotImplementedError, RuntimeError):
-        raise GraderError(f"{file} is protected by a password. Save it without one.") from None
+        return read_workbook(data, MAX_BYTES).rows
+    except WorkbookProblem as problem:
+        if problem.names:
+            kind = (
+                "a spreadsheet of another kind (.ods)"
+                if "content.xml" in problem.names
+                else "a zip, or a document of another kind"
+            )
+            raise GraderError(
+                f"{file} is {kind}. Open it in a spreadsheet, and save it as “CSV UTF-8” or as .xlsx."
+            ) from None
+        raise GraderError(f"{file} {problem}. {_SAVE}") from None
 
 
-def _part(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """
-    Raises:
-        ValueError: it is too large, or not plain XML.
-    """
-    info = archive.getinfo(name)
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("it is packed by an unusual method")
-    with archive.open(info) as member:
-        text = member.read(MAX_BYTES + 1)
-    if len(text) > MAX_BYTES:
-        raise ValueError(f"{name} unpacks to more than {MAX_BYTES // 2**20} MiB")
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"<\0!\0" in text:
-        raise ValueError(f"{name} has definitions of its own")
-    return ElementTree.fromstring(text)
-
-
-def _first_sheet(archive: zipfile.ZipFile, names: set[str]) -> str:
-    sheets = [each for each in _part(archive, "xl/workbook.xml").iter() if _tag(each) == "sheet"]
-    shown = [each for each in sheets if each.get("state", "visible") == "visible"] or sheets
-    wanted = next(filter(None, (shown[0].get(name) for name in _ID)), None)
-    for each in _part(archive, "xl/_rels/workbook.xml.rels"):
-        if each.get("Id") == wanted:
-            target = each.get("Target", "")
-            return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    return next(name for name in sorted(names) if name.startswith("xl/worksheets/sheet"))
-
-
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.removeprefix(_MAIN).removeprefix(_STRICT)
-
-
-def _strings(archive: zipfile.ZipFile) -> list[str]:
-    return [_words(each) for each in _part(archive, "xl/sharedStrings.xml") if _tag(each) == "si"]
-
-
-def _words(element: ElementTree.Element) -> str:
-    """The text of a cell, without how its words are pronounced."""
-    if _tag(element) == "rPh":
-        return ""
-    return (element.text or "" if _tag(element) == "t" else "") + "".join(map(_words, element))
-
-
-def _rows_of(sheet: ElementTree.Element, strings: Sequence[str]) -> list[tuple[int, list[str]]]:
-    rows: list[tuple[int, list[str]]] = []
-    count = 0
-    for row in (each for each in sheet.iter() if _tag(each) == "row"):
-        number = int(row.get("r", len(rows) + 1))
-        cells: list[str] = []
-        for cell in row:
-            place = _column(cell.get("r", "")) or len(cells) + 1
-            if place > 500:  # beyond what a class list has; a sheet may have notes far to the right
-                break
-            cells += [""] * (place - 1 - len(cells))
-            cells.append(_value(cell, strings))
-            count += 1
-        if count > MAX_CELLS:
-            raise ValueError(f"it has more than {MAX_CELLS} cells")
-        rows.append((number, cells))
-    return rows
-
-
-def _column(reference: str) -> int:
-    """The number of a cell's column: 2 for B7; 0 if it is not said."""
-    letters = re.match("[A-Z]{1,3}", reference)
-    number = 0
-    for letter in letters[0] if letters else "":
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
-
-
-def cell_name(column: int, row: int) -> str:
-    """What a spreadsheet calls a cell: B7 for the second column (1) of row 7."""
+def column_name(column: int) -> str:
+    """What a spreadsheet calls a column: B for the second one (1)."""
     letters, column = "", column + 1
     while column:
         column, rest = divmod(column - 1, 26)
         letters = chr(ord("A") + rest) + letters
-    return f"{letters}{row}"
-
-
-def _value(cell: ElementTree.Element, strings: Sequence[str]) -> str:
-    kind = cell.get("t", "n")
-    inside = next((each for each in cell if _tag(each) in ("v", "is")), None)
-    if inside is None:
-        return ""
-    if kind == "inlineStr":
-        return _words(inside)
-    text = inside.text or ""
-    if kind == "s":
-        return strings[int(text)]
-    if kind == "n" and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[Ee][+-]?\d+)?", text):
-        number = float(text)
-        if number.is_integer() and abs(number) < 1e15:  # beyond that, the last digits are lost
-            return str(int(number))
-    return text
+    return letters
 
 
 def tidy(cell: str) -> str:
-    """A cell without what spreadsheets and platforms put around it to keep it as it is: ="00123", and blanks that cannot be seen."""
-    text = unicodedata.normalize("NFC", cell).replace("\u00a0", " ").strip("\ufeff\u200b\u200e\u200f \t\r\n")
+    """A cell without what spreadsheets and platforms put around it to keep it as it is: ="00123", and without what cannot be seen."""
+    text = (
+        unicodedata.normalize("NFC", seen(cell))
+        .replace("\u00a0", " ")
+        .strip("\ufeff\u200b\u200e\u200f \t\r\n")
+    )
     kept = re.fullmatch(r'="(.*)"', text)
     return kept[1].strip() if kept else text
+
+
+def heading(text: str) -> str:
+    """A heading as far as it counts."""
+    return (
+        re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
+        .strip(" :*.\ufeff")
+        .casefold()
+    )

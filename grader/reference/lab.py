@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +17,7 @@ from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.core_path import mark, pieces
 from grader.course import Course, CourseError
 from grader.errors import place_of
+from grader.files import toml_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -293,7 +293,7 @@ class Lab:
         """
         file = self.folder / SETTINGS
         try:
-            values = tomllib.loads(file.read_text("utf-8"))
+            values = toml_of(file.read_text("utf-8"))
         except FileNotFoundError:
             raise CourseError(
                 f"{file} is missing: it names the lab. `grader new` writes one to start from."

@@ -148,6 +148,7 @@ class Analysis:
         anew: students whose scores are those of earlier work than what lies there now.
         sections: student -> section, of those on the roster.
         refused: files that were refused when work was last collected, and why: nobody knows whose they are.
+        excused, zeroed: students of whom that was decided, and of whom nothing is graded.
     """
 
     points: float
@@ -164,6 +165,8 @@ class Analysis:
     anew: tuple[str, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
     refused: tuple[Refused, ...] = ()
+    excused: tuple[str, ...] = ()
+    zeroed: tuple[str, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -240,6 +243,7 @@ def analyse(
     figures = of_figures(results)
     cells, stand = names_of_cells(lab), standings(results, collected, students, marks)
     works = one_of_each(figures)
+    decided = {who: each for who, each in stand.items() if who not in {result.student for result in results}}
     rest = _Rest(lab.points_of_cells, works)
     exercises = tuple(
         _exercise(cells[cell], cell, points, works, rest.of(cell), asked[cell], results[0].counts.of(cell))
@@ -260,6 +264,8 @@ def analyse(
         tuple(anew),
         sections or {},
         tuple(refused),
+        tuple(student for student, each in decided.items() if each is Standing.EXCUSED),
+        tuple(student for student, each in decided.items() if each is Standing.ZERO),
     )
 
 

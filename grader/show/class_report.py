@@ -221,9 +221,14 @@ def histogram(shares: Sequence[float]) -> str:
 
 
 def _counted(found: Analysis) -> Mapping[str, int]:
-    """How many of those with a result are not simply graded, in words that say which of these are among the graded."""
+    """How many of those with a result or a decision are not simply graded, in words that say which of these are among the graded."""
     beside = {GRADED, *ENDED, Standing.EXCUSED, Standing.ZERO}
     states = Counter(found.state(result) or "graded elsewhere" for result in found.results)
+    states |= {
+        state: states[state] + len(who)
+        for state, who in ((Standing.EXCUSED, found.excused), (Standing.ZERO, found.zeroed))
+        if who
+    }
     return {
         state if state in beside else f"of the graded: {state}": count
         for state, count in sorted(states.items())
@@ -268,10 +273,13 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
     for students, state in (
         (found.ungraded, Standing.COLLECTED),
         (found.missing, Standing.NOT_HANDED_IN),
+        (found.excused, Standing.EXCUSED),
+        (found.zeroed, Standing.ZERO),
     ):
         for student in students:
             who = [student, found.names.get(student, ""), found.sections.get(student, "")]
-            rows.append([*who, state, *[""] * len(rows[0][4:])])
+            score = "0" if state is Standing.ZERO else ""
+            rows.append([*who, state, "", "", "", score, *[""] * len(rows[0][8:])])
     return rows
 
 

@@ -23,8 +23,9 @@ from grader.book.gradebook import Gradebook
 from grader.book.lateness import late_in_words
 from grader.book.results import Result
 from grader.book.statuses import NONE, by_student
-from grader.course import Course
+from grader.course import Course, make_private
 from grader.errors import GraderError
+from grader.files import seen
 from grader.people.roster import Person, Roster
 from grader.people.students import moodle_numbers, name_in_id, number_in_id
 from grader.reference.lab import Lab
@@ -87,7 +88,9 @@ def export(
             return notes + _moodle(lab, here, file)
         earned = here.final(lab.name)
         numbers = worksheet.numbers(lab, [*earned], Roster(here.people.values()))
-        return [*notes, *worksheet.fill(file, numbers, earned, here.most(lab.name), replacing)]
+        notes += worksheet.notes
+        notes += worksheet.fill(file, numbers, earned, here.most(lab.name), replacing)
+        return [*notes, *(worksheet.graded_elsewhere(numbers.values()) if among is None else ())]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
@@ -335,6 +338,7 @@ def write_feedback_zip(
     see_that_nobody_shares("Moodle", numbers)
     scratch = file.parent / f".{file.name}.new"
     try:
+        make_private(file.parent)
         with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
             for page in pages:
                 student = page.parts[-3]
@@ -377,10 +381,12 @@ def see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:
     """Writes a table that a spreadsheet can open without running anything in it."""
+    make_private(file.parent)
     with file.open("w", encoding="utf-8", newline="") as opened:
         csv.writer(opened).writerows([inert(cell) for cell in row] for row in rows)
 
 
 def inert(cell: str) -> str:
-    """The text of a cell; anything that a spreadsheet would read as a formula begins with an apostrophe."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "@", "\t", "\r") or re.match(r"-[^\d.]", cell) else cell
+    """The text of a cell, without what cannot be seen; anything that a spreadsheet would read as a formula begins with an apostrophe."""
+    cell = seen(cell)
+    return f"'{cell}" if cell[:1] in ("=", "+", "@", "\t") or re.match(r"-[^\d.]", cell) else cell

@@ -17,7 +17,7 @@ from grader.book.grades import CENT, Final, InLab, final
 from grader.book.results import Result
 from grader.book.rules import Rules
 from grader.book.statuses import NONE, Marks, by_student
-from grader.course import Course, make_private
+from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
@@ -205,7 +205,6 @@ def write_grades(term: Term, file: Path) -> tuple[Path, Path]:
     rows = [["student", *LABS_HEADER]]
     rows += [[student, *row] for student, found in term.finals.items() for row in rows_of_labs(found)]
     try:
-        make_private(file.parent)
         write_csv(file, as_rows(term))
         write_csv(details, rows)
     except OSError as error:

@@ -49,8 +49,6 @@ def write_page(
     Raises:
         GraderError: they cannot be written.
     """
-    if not page.name or page.is_dir():
-        raise GraderError(f"--out names the page, and {page} is a folder: add a name that ends in .html.")
     table = page.with_suffix(".csv")
     if table == page:
         raise GraderError(f"--out names the page, and {page} is the table next to it: end the name in .html.")

@@ -38,7 +38,7 @@ _ENOUGH = 3
 @dataclass(frozen=True)
 class LabFacts:
     """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read and ran to its end,
-    ``waiting`` work that is not graded yet, ``excused`` whom an instructor has excused, and ``anew`` what is newer than its grade.
+    ``waiting`` work that is not graded yet, ``excused`` and ``zeroed`` whom an instructor has excused or given a zero, and ``anew`` what is newer than its grade.
     """
 
     name: str
@@ -50,6 +50,7 @@ class LabFacts:
     anew: int = 0
     unreadable: int = 0
     excused: int = 0
+    zeroed: int = 0
     ended: int = 0
     """Submissions that crashed, or ran out of time or memory."""
 
@@ -79,7 +80,12 @@ class StudentFacts:
 
     @property
     def earned(self) -> list[float]:
-        return [share for share in self.shares if share is not None]
+        """The shares of what was handed in. A zero by decision says nothing about it."""
+        return [
+            share
+            for share, state in zip(self.shares, self.states, strict=True)
+            if share is not None and state is not Standing.ZERO
+        ]
 
     @property
     def excused(self) -> int:
@@ -87,7 +93,13 @@ class StudentFacts:
         return sum(each is Standing.EXCUSED for each in self.states)
 
     @property
+    def zeroed(self) -> int:
+        """In how many labs an instructor has given this student a zero, whatever was handed in."""
+        return sum(each is Standing.ZERO for each in self.states)
+
+    @property
     def handed_in(self) -> int:
+        """How many labs were handed in, without those with a zero by decision."""
         return len(self.earned) + sum(self.waiting)
 
     @property
@@ -105,7 +117,7 @@ class StudentFacts:
     @property
     def reasons(self) -> tuple[str, ...]:
         found = []
-        asked = len(self.shares) - self.excused
+        asked = len(self.shares) - self.excused - self.zeroed
         if self.expected and asked - self.handed_in >= _MANY_MISSING:
             found.append(f"handed in {self.handed_in} of {asked}")
         if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
@@ -164,7 +176,9 @@ class Term:
             )
             return f"{since}: ask what got in the way, and agree on one lab to hand in next, with `grader extend`."
         scored = [
-            (share, lab.title) for share, lab in zip(one.shares, self.labs, strict=True) if share is not None
+            (share, lab.title)
+            for share, lab, state in zip(one.shares, self.labs, one.states, strict=True)
+            if share is not None and state is not Standing.ZERO
         ]
         if one.change is not None and one.change <= -_FALL:
             return f"{scored[-1][1]} went worse than the labs before: ask what was different, and look at its feedback page together."
@@ -307,16 +321,19 @@ def _lab_facts(
     Args:
         place: of the lab among all labs.
     """
+    zeroed = {each.student for each in students if each.states[place] is Standing.ZERO}
+    seen = [share for student, share in shares.items() if student not in zeroed]
     return LabFacts(
         lab.name,
         title_of(lab),
-        sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students),
+        sum(each.states[place] is Standing.GRADED for each in students),
         sum(each.waiting[place] for each in students),
         sum(each.expected and each.states[place] is Standing.NOT_HANDED_IN for each in students),
-        statistics.fmean(shares.values()) if shares else None,
+        statistics.fmean(seen) if seen else None,
         anew,
         sum(each.states[place] is Standing.UNREADABLE for each in students),
         sum(each.states[place] is Standing.EXCUSED for each in students),
+        sum(each.states[place] is Standing.ZERO for each in students),
         sum(each.states[place] is Standing.CUT_SHORT for each in students),
     )
 

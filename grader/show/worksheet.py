@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from grader.course import make_private
 from grader.errors import GraderError
 from grader.left_out import LeftOut
-from grader.people.roster import NotSure, Roster, heading, words_of, worksheet_words
+from grader.people.roster import NotSure, Roster, words_of, worksheet_words
 from grader.people.students import moodle_numbers
-from grader.people.tables import read_table, tidy
+from grader.people.tables import heading, read_sheet, tidy
 from grader.reference.lab import Lab
 from grader.show.export import inert, see_that_nobody_shares
 
@@ -25,17 +26,17 @@ _NEEDED = {"identifier": "Identifier", "grade": "Grade", "modified": "Last modif
 
 
 class Worksheet:
-    """A worksheet as it was downloaded."""
+    """A worksheet as it was downloaded. ``notes`` say what was assumed to read it."""
 
     def __init__(self, file: Path) -> None:
         """
         Raises:
             GraderError: it cannot be read, is not a grading worksheet, or has somebody twice.
         """
-        rows = [row for _, row in read_table(file, _score).rows if any(map(tidy, row))]
-        start = max(range(len(rows[:5])), key=lambda place: _score(rows[place]), default=None)
-        self._header = rows[start] if start is not None else []
-        columns = {heading(tidy(cell)): place for place, cell in reversed(list(enumerate(self._header)))}
+        needed = "It is not Moodle's grading worksheet: download it in the assignment, with *Download grading worksheet*."
+        sheet = read_sheet(file, _score, needed, str)  # what is not filled in is written as it was
+        self.notes = sheet.notes
+        self._header, columns = sheet.headings, sheet.columns
         words = {field: worksheet_words(field) for field in _COLUMNS}
         words |= {field: frozenset(words_of(field)) for field in ("name", "email")}
         self._places = {
@@ -48,18 +49,21 @@ class Worksheet:
                 f"{file} is not Moodle's grading worksheet: it has no column {', '.join(missing)}. Download it in the assignment, with *Download grading worksheet*; "
                 "headings are known in English, German, French and Spanish, and others can be added to grader/people/headings.toml."
             )
-        width = len(self._header)
+        sheet.see_that_each_is_there_once(word for known in words.values() for word in known)
         self._rows: dict[str, list[str]] = {}
-        for row in rows[start + 1 :]:
-            identifier = tidy((row + [""] * width)[self._places["identifier"]])
+        for line, row in sheet.rows:
+            identifier = tidy(row[self._places["identifier"]])
             number = re.search(r"[0-9]{1,20}$", identifier)
-            if not number or len(row) > width:
-                raise GraderError(
-                    f"{file} has a row that is nobody's: {identifier!r}. Download the worksheet again."
+            if not number or number[0] in self._rows:
+                what = "there twice" if number else "nobody's"
+                sheet.fault(
+                    line,
+                    self._places["identifier"],
+                    f"{identifier!r} is {what}. Download the worksheet again",
                 )
-            if number[0] in self._rows:
-                raise GraderError(f"{file} has {identifier!r} twice. Download the worksheet again.")
-            self._rows[number[0]] = row + [""] * (width - len(row))
+                continue
+            self._rows[number[0]] = row
+        sheet.refuse_faults()
 
     def _cell(self, row: Sequence[str], field: str) -> str:
         return tidy(row[self._places[field]]) if field in self._places else ""
@@ -83,6 +87,15 @@ class Worksheet:
                     found[person.student] = number
         see_that_nobody_shares("Moodle", found)
         return found
+
+    def graded_elsewhere(self, numbers: Iterable[str]) -> tuple[str, ...]:
+        """A note about those who have a grade in the worksheet, without these."""
+        left, mine = LeftOut(), {*numbers}
+        for number, row in self._rows.items():
+            if number not in mine and (there := self._cell(row, "grade")) not in ("", "-"):
+                who = self._cell(row, "name") or self._cell(row, "identifier")
+                left.add("They have a grade in Moodle, which stays, and none here", f"{who} ({there} there)")
+        return left.sentences()
 
     def fill(
         self,
@@ -111,7 +124,7 @@ class Worksheet:
                 left.add("They are not in the worksheet", student)
                 continue
             there, limit = self._cell(row, "grade"), self._cell(row, "most")
-            if abs((_number(limit) or 0.0) - most) > 0.001:
+            if not abs((_number(limit) or 0.0) - most) <= 0.001:  # it may be “nan”
                 raise GraderError(
                     f"In Moodle, the assignment counts {limit or 'no'} points, but {most:g} here. Is it the right worksheet? If so, set its maximum grade in Moodle."
                 )
@@ -126,6 +139,7 @@ class Worksheet:
             else:
                 row[self._places["grade"]] = grade
         kept = {self._places.get("comments")}  # a teacher's own text, which Moodle reads again
+        make_private(file.parent)
         with file.open("w", encoding="utf-8", newline="") as opened:
             csv.writer(opened).writerows(
                 [cell if place in kept else inert(cell) for place, cell in enumerate(row)]

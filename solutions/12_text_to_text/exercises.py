@@ -436,6 +436,8 @@ def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
         order.insert(1, order.pop(order.index(max(order))))
         rows = [[*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1] for length in order]
         rows[0][0] = 0 if len(rows[0]) > 1 else rows[0][0]  # an id like any other
+        longest = max(rows, key=len)
+        longest[2] = longest[1]  # an id may follow itself
         return {"rows": rows, "pad_id": pad_id}
 
     return inputs

@@ -78,8 +78,8 @@ for task, columns in COLUMNS.items():
 # libraries does a sentence come from? Its group is the module.
 #
 # **To use your own file**, put its path and its task here. `read_file` finds out its form and its encoding. It reads CSV with commas, semicolons or
-# tabs, JSON, JSON Lines, CoNLL and Parquet. It knows the names of columns that spreadsheets, Hugging Face, Doccano, Label Studio, spaCy and SQuAD
-# use. (For an Excel file, `.xlsx`, it needs the package `openpyxl`, and says so.) It prints what it recognised. Read that, because a guess can be wrong. If it is, give the right values yourself, as in `read_file(FILE, TASK,
+# tabs, the first sheet of an Excel file (`.xlsx`), JSON, JSON Lines, CoNLL and Parquet. It knows the names of columns that spreadsheets, Hugging Face,
+# Doccano, Label Studio, Prodigy, spaCy and SQuAD use. It prints what it recognised. Read that, because a guess can be wrong. If it is, give the right values yourself, as in `read_file(FILE, TASK,
 # columns={"Beschwerde": "text"}, encoding="cp1251")`. A file without groups is fine, but then nothing keeps similar rows together.
 #
 # The ladder below classifies, with any number of classes. If your file is for entities or questions, do the exercises with the default set. Section 8

@@ -641,7 +641,7 @@ slip("best_temperature", "inverse", "One divided by the temperature is returned.
 
 # ---------------------------------------------------------------------------------- model_card
 
-slip("model_card", "no_first_dashes", "The front matter does not stand between two lines of three dashes.",
+slip("model_card", "no_first_dashes", "The card does not begin with three dashes, then the front matter, then three dashes again.",
      "One line of dashes is the first of the card, the other one ends the front matter. Without both, it is ordinary text, "
      "and the hub knows neither the licence nor the language.",
      ('lines = ["---"]', "lines = []"))

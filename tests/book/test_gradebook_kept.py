@@ -208,6 +208,9 @@ def test_any_gradebook_can_be_put_in_place_and_the_one_before_it_stays(course, m
     told = command(course, monkeypatch, "restore", str(older))
     assert told.exit_code == 0 and "What was there is kept" in told.output, told.output
     assert on_roster(course) == ["ada"]
+    with Gradebook.open(course) as gradebook:
+        last = gradebook.changes()[-1]
+    assert (last.what, last.after) == ("gradebook", f"the backup {older.name}") and last.who != "unknown"
     (aside,) = (each for each in backups(course) if each.aside)
     assert aside.name in command(course, monkeypatch, "doctor", "--course").output
     restore(course, aside.name)

@@ -182,11 +182,17 @@ def test_the_list_of_assistants_counts_only_where_a_hub_knows_who_somebody_is(la
     (lab.course.grading / "assistants.toml").write_text('ana = ["Mon"]\n"b@x" = []\n')
     assert rights_of(lab.course, "").instructor and rights_of(lab.course, "iris").instructor
     assert rights_of(lab.course, "ana").sections == ("Mon",) and rights_of(lab.course, "b@x").sections == ()
+    (lab.course.grading / "assistants.toml").write_text(
+        '\ufeffana = ["Mon"]\n'
+    )  # as some editors begin a file
+    assert rights_of(lab.course, "ana").sections == ("Mon",)
     with pytest.raises(Refused, match="for instructors"):
         rights_of(lab.course, "ana").see_that_it_is_an_instructor()
 
 
-@pytest.mark.parametrize("text", ["ana = [", "ana = 'Mon'", "ana = [1]", "ana.b = []", b"\xff"])
+@pytest.mark.parametrize(
+    "text", ["ana = [", "ana = 'Mon'", "ana = [1]", "ana.b = []", "ana = " + "[" * 5000, b"\xff"]
+)
 def test_a_list_that_cannot_be_read_lets_nobody_in(lab, text):
     (lab.course.grading / "assistants.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     for who in ("", "ana", "iris"):

@@ -94,12 +94,13 @@ def test_everything_of_the_old_id_is_the_new_one_s(lab):
 def test_the_log_tells_of_the_merge_and_shows_what_was_before_it(lab):
     with Gradebook.open(lab.course) as gradebook:
         before = gradebook.changes(student=OLD)
-    merge("--yes")
+    merge("--yes", "--because", "two accounts")
     with Gradebook.open(lab.course) as gradebook:
         gradebook.merge(OLD, NEW, [])  # again, as after a kill
         now = gradebook.changes(student=NEW)
         assert before and [each for each in now if each.student == OLD] == before
-    assert [(each.before, each.after) for each in now if each.what == log.MERGED] == [(OLD, NEW)]
+    told = [(each.before, each.after, each.why) for each in now if each.what == log.MERGED]
+    assert told == [(OLD, NEW, "two accounts")]
     assert CliRunner().invoke(app, ["log", "--student", OLD]).exit_code == 0
 
 

@@ -60,7 +60,9 @@ def sheet(
 
     body = "".join(
         f'<row r="{line}">'
-        + "".join(cell(v, tables.cell_name(column, line)) for column, v in enumerate(values) if v != "")
+        + "".join(
+            cell(v, f"{tables.column_name(column)}{line}") for column, v in enumerate(values) if v != ""
+        )
         + "</row>"
         for line, values in enumerate(lines, 1)
     )
@@ -271,6 +273,23 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "an .xlsx with definitions": (
         sheet(HEAD, extra='<!DOCTYPE x [<!ENTITY a "b">]>'),
         "has definitions of its own",
+    ),
+    "a heading that is there twice": (
+        "id,name,id\na,Ann,b\n",
+        "row 1, column C: it is called “id”, as column A is",
+    ),
+    "an id that is there twice": (
+        "name,id\nAnn,a\nBen,b\nCarl,A\n",
+        r"row 4, column B \(and row 2\): 'Ann' and 'Carl' have the id 'a'",
+    ),
+    "an address that is there twice": (
+        "id,name,email\na,Ann,x@y\nb,Ben,X@y\n",
+        r"row 3, column C \(and row 2\): 'Ann' and 'Ben' have the e-mail address 'x@y'",
+    ),
+    "a comma without quotes": ("id,name\na,Ey, Ann\n", "row 2, column C: this cell has no heading"),
+    "a quote that is not closed": (
+        'id,name\na,Ann\nb,"Ben\nc,Carl\n',
+        "from line 3 on: unexpected end of data. A quote that begins a cell",
     ),
     "only teachers": ("id,role\nt,Teacher\n", "headings, but no student"),
     "bytes": (bytes(range(256)) * 4, "save it as"),

@@ -102,6 +102,10 @@ def test_a_file_that_is_missing_or_no_toml_is_said(course):
     assert "There is no" in (found := why(course)) and "docs/lti.md has one to copy" in found
     (course.grading / "lti.toml").write_text("issuer = ")
     assert "cannot be read" in why(course)
+    (course.grading / "lti.toml").write_text("x = " + "[" * 5000)
+    assert "cannot be read: it is nested too deeply" in why(course)
+    (course.grading / "lti.toml").write_text("\ufeffclient_id = 7")
+    assert "`issuer` is missing" in why(course)
     (course.grading / "lti.toml").write_bytes(b"\xff\xfe")
     assert "cannot be read" in why(course)
     (course.grading / "lti.toml").write_text("client_id = 7")

@@ -109,7 +109,7 @@ def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headi
         ('id,name\n"a,Ann\n', "cannot be read as a table"),
         (
             "id,name,section\na,Ann,Mon,,\njane,Doe, Jane,Monday\n",
-            "line 3: it has more cells than there are headings",
+            "row 3, column D: this cell has no heading",
         ),
     ],
 )

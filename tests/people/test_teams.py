@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.statuses import Kind, Status
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
@@ -109,6 +110,10 @@ def test_a_list_of_teams_is_read_however_it_says_who(course, tmp_path, text):
         ("student,section\nanna,red\n", "line 1 is no heading of a list of teams"),
         ("student,team\nanna,\nben,\n", "names no team: its column “team” is empty"),
         ("", "is empty"),
+        ("student,team\nanna,blue, green\n", "row 2, column C: this cell has no heading"),
+        ("student,team,team\nanna,red,blue\n", "row 1, column C: it is called “team”, as column B is"),
+        ("id,email,team\nanna,ben@example.org,red\n", "row 2, column A: one cell says anna, and another ben"),
+        ("id,name,team\nanna,Ben Be,red\n", "row 2, column A: one cell says anna, and another ben"),
     ],
 )
 def test_what_is_wrong_in_a_list_is_named_by_row_and_column_and_nothing_changes(course, tmp_path, text, said):
@@ -159,6 +164,35 @@ def test_somebody_who_left_the_course_is_in_no_team_and_comes_back_into_it(cours
     with Gradebook.open(course) as gradebook:
         gradebook.enter_people([PEOPLE[1]])
     assert teams(course) == {"anna": "red"}  # nothing was known of him, so his id may be another's now
+
+
+def test_leaving_the_course_or_a_section_is_logged_with_what_is_taken_back(course, tmp_path):
+    grader("team", "ben", "red")
+    with Gradebook.open(course) as gradebook:
+        gradebook.enter_statuses(
+            [
+                Status("ben", "", Kind.TIME, "1.5", "letter"),
+                Status("ben", LATER, Kind.EXTENSION, "2", "moved"),
+                Status("anna", LATER, Kind.EXTENSION, "2", "moved"),
+            ]
+        )
+        before = len(gradebook.changes())
+    told = grader("remove", "ben", "--because", "left on 3 November")
+    assert f"Taken back with that: ben: time 1.5 in all labs; ben: extension 2 in {LATER}." in told
+    grader("import", str(listed(tmp_path, "id,section\nanna,Tuesday\n")), "--because", "she moved")
+    grader("import", str(listed(tmp_path, "id,section\nben,Tuesday\nzoe,Monday\n")))
+    with Gradebook.open(course) as gradebook:
+        found = gradebook.changes()[before:]
+        assert gradebook.statuses() == [] and list(gradebook.all_extensions()) == [("anna", LATER)]
+    assert sorted((each.what, each.student, each.before, each.after, each.why) for each in found) == [
+        ("extension", "ben", "2 d", "", "left on 3 November"),
+        ("roster", "anna", "section Monday", "section Tuesday", "she moved"),
+        ("roster", "ben", "", "section Tuesday", ""),
+        ("roster", "ben", "section Monday", "", "left on 3 November"),
+        ("status", "ben", "time 1.5", "", "left on 3 November"),
+        ("team", "ben", "red", "alone, from this lab on", "left on 3 November"),
+    ]
+    assert all(each.who != "unknown" for each in found)
 
 
 def test_two_ids_that_become_one_person_are_in_the_team_of_the_one_that_stays_or_else_of_the_other(course):

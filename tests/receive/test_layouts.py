@@ -734,7 +734,7 @@ def test_a_decision_about_late_work_is_made_again_for_people_who_are_named_and_i
         gradebook.set_deadline(lab, datetime(2026, 10, 10))
     zoe, file = "vandykzoë_6", lab.course.submitted / "vandykzoë_6" / LAB / TIMESTAMP
     for arguments, time in ((["--days", "1"], "2026-10-11 00:00"), ([zoe, "--days", "3"], "2026-10-13 00:00"), ([zoe, "--days", "0"], "2026-10-10 00:00")):  # fmt: skip
-        decided = CliRunner().invoke(app, ["late", LAB, *arguments])
+        decided = CliRunner().invoke(app, ["late", LAB, *arguments, "--because", "her mail"])
         assert decided.exit_code == 0, decided.output
         assert file.read_text().startswith(time)
     unnamed = CliRunner().invoke(app, ["late", LAB, "--days", "2"])
@@ -744,6 +744,7 @@ def test_a_decision_about_late_work_is_made_again_for_people_who_are_named_and_i
     with Gradebook.open(lab.course) as gradebook:
         lines = [each for each in gradebook.changes(LAB, zoe) if each.what == log.LATENESS]
     assert [(each.before, each.after) for each in lines] == [("", "1 d"), ("1 d", "3 d"), ("3 d", "0 d")]
+    assert {each.why for each in lines} == {"her mail"}
     assert {each.who for each in lines} == {log.user_and_program()[0]}
 
 

@@ -222,6 +222,19 @@ def test_the_penalty_for_late_work_follows_the_points(lab):
     assert results(lab)["s02"].penalty == pytest.approx(0.4)
 
 
+def test_a_decision_stays_undone_if_the_penalty_cannot_follow(lab, monkeypatch):
+    def broken(*_: object) -> None:
+        raise OverflowError
+
+    ask(lab, "s02")
+    with Gradebook.open(lab.course) as gradebook:
+        monkeypatch.setattr(type(gradebook), "enter_lateness", broken)
+        with pytest.raises(OverflowError):
+            gradebook.decide(1, 4.0, "Right.")
+        assert not gradebook.request(1).decided
+    assert results(lab)["s02"].points[CELL] != 4
+
+
 def test_a_list_of_one_section_and_a_table_of_everything(lab):
     with Gradebook.open(lab.course) as gradebook:
         gradebook.enter_people(PEOPLE)

@@ -24,10 +24,11 @@ from sqlalchemy import update
 from typer.testing import CliRunner
 
 from grader.book.gradebook import Gradebook
+from grader.book.statuses import Kind, Status
 from grader.book.tables import MARKERS
 from grader.cli import app
 from grader.errors import GraderError
-from grader.files import LATE, TIMESTAMP
+from grader.files import LATE, TIMESTAMP, seen
 from grader.grade import autograde as grading
 from grader.handout.bundle import write_bundle
 from grader.handout.demo import hand_in, solved
@@ -285,13 +286,13 @@ def test_nothing_graded_nothing_written(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_said(lab, tmp_path):
     with pytest.raises(GraderError, match="--out"):
-        export(lab.course, [], "canvas", tmp_path / "no" / "such" / "folder.csv")
+        export(lab.course, [], "canvas", lab.course.root / "nbgrader_config.py" / "folder.csv")
 
 
 @given(st.text(max_size=20))
 def test_no_cell_of_a_table_is_a_formula(text):
     assert not re.match(r"[=+@\t\r]|-[^\d.]", inert(text))
-    assert inert(text).endswith(text)
+    assert inert(text).endswith(seen(text))
 
 
 @pytest.mark.parametrize(
@@ -407,7 +408,12 @@ def test_grades_in_moodle_that_are_others_stay_unless_they_are_to_be_replaced(wi
         (lambda text: text.replace("Bewertung,", "Punkte,"), "no column Grade"),
         (lambda text: text.replace("Zuletzt geändert (Bewertung)", "x"), "no column Last modified"),
         (lambda text: text.replace("Teilnehmer/in99", "Teilnehmer/in4711"), "twice"),
-        (lambda text: text.replace("Teilnehmer/in99", "niemand"), "nobody's: 'niemand'"),
+        (lambda text: text.replace("Teilnehmer/in99", "niemand"), "row 3, column A: 'niemand' is nobody's"),
+        (lambda text: text.replace("5,00", "nan"), "counts nan points"),
+        (
+            lambda text: text.replace("Teilnehmer/in99", "Teilnehmer/in99,x,x,x,x,x,x,x,x,x,x"),
+            "this cell has no heading",
+        ),
         (lambda text: text.replace("5,00", "100,00"), "counts 100,00 points, but 5 here"),
         (lambda text: text.replace("5,00", "ja"), "counts ja points"),
         (lambda text: "", "is not Moodle's grading worksheet"),
@@ -419,6 +425,22 @@ def test_a_worksheet_that_does_not_fit_is_refused_and_nothing_is_written(with_an
     result = moodle("--worksheet", file, "--out", tmp_path / "grades.csv")
     assert result.exit_code == 1 and says in " ".join(result.output.split()), result.output
     assert not (tmp_path / "grades.csv").exists()
+
+
+def test_who_has_a_grade_in_the_worksheet_and_none_here_is_named(with_anna, tmp_path):
+    """Somebody who is not in the course, and somebody who is excused."""
+    file = worksheet_in(ENGLISH, tmp_path / "downloaded.csv")
+    text = file.read_text("utf-8-sig").replace("s,-,", "s,4.00,").replace("Some One", "Some Öne")
+    file.write_text(text, "cp1252")
+    for student in ("lovelace_4711", "anna"):
+        hand_in(with_anna.course, with_anna, student, solved(with_anna))
+    list(grading.autograde(with_anna, grading.submissions(with_anna), KernelFree(tmp_path / "runs"), 5))
+    with Gradebook.open(with_anna.course) as gradebook:
+        gradebook.enter_statuses([Status("anna", START, Kind.EXCUSED, "", "ill")])
+    result = moodle("--worksheet", file, "--out", tmp_path / "grades.csv")
+    told = "Doe, Anna (4.00 there), Some Öne (3.00 there). They have a grade in Moodle, which stays, and none"
+    assert told in " ".join(result.output.split()), result.output
+    assert "read as Windows-1252" in result.output
 
 
 def test_points_that_differ_by_rounding_only_fit_a_worksheet(tmp_path):

@@ -24,6 +24,7 @@ from grader.book.gradebook import Gradebook
 from grader.book.log import LOG
 from grader.book.rules import Rules
 from grader.book.statuses import Kind, Status
+from grader.by_hand.extending import extend as give_more_time
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
@@ -154,6 +155,8 @@ def test_every_export_tells_not_handed_in_excused_zero_and_graded_apart(course, 
         "anna": ("", "excused"), "ben": ("0.0", "zero"), "dan": ("", "not handed in"), "eva": ("60.0", "graded"),
     }  # fmt: skip
     assert 'data-of="excused">1</td>' in page.read_text()
+    assert 'data-of="graded">1</td>' in page.read_text() and 'data-of="zero">1</td>' in page.read_text()
+    assert {row["student"]: row["handed in"] for row in rows_of(students)}["ben"] == "0"
     finals = final_grades(course).finals
     assert {name: str(each.percentage) for name, each in finals.items()} == {
         "anna": "None", "ben": "0.00", "dan": "0.00", "eva": "60.00",
@@ -271,6 +274,222 @@ def test_a_list_with_anything_wrong_names_row_and_column_and_changes_nothing(cou
         assert gradebook.extensions(lab) == {"dan": timedelta(days=3)}
         assert gradebook.times(lab) == {"dan": timedelta(days=3), "eva": timedelta(days=3.5)}
     assert found == {("anna", START): "excused", ("ben", START): "penalty 10%", ("eva", ""): "time 1.5"}
+
+
+HEAD = "student,lab,status,reason\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEAD + "anna,00,penalty 2,5,two files\n", "row 2, column E: this cell has no heading. If a comma"),
+        (HEAD + "anna,00,excused,ill, note of 3 November\n", "row 2, column E: this cell has no heading"),
+        (HEAD.replace("\n", ",\n") + "anna,00,extension 1,5,moved\n", "row 2, column E: this cell has no"),
+        (
+            "student,lab,status,reason,status\nanna,00,excused,ill,zero\n",
+            "row 1, column E: it is called “status”, as column C is. Delete or rename one",
+        ),
+        (HEAD + 'anna,00,excused,"ill\nben,00,zero,copied\n', "from line 2 on: unexpected end of data"),
+        (
+            'Student,ID,Section,Start here (345)\n"Doe, Anna",11,Monday,EX\n',
+            "no column that is named after a lab",
+        ),
+        (
+            f'Student,ID,SIS Login ID,Section,{START} (345)\n"Doe, Anna",11,ben,Monday,EX\n',
+            "row 2, column A: one cell says anna, and another ben",
+        ),
+    ],
+)
+def test_a_list_that_could_be_meant_otherwise_is_refused(course, tmp_path, monkeypatch, text, said):
+    file = tmp_path / "list.csv"
+    file.write_text(text)
+    told = say(course, monkeypatch, "status", "import", str(file))
+    assert said in told and (str(file) in told)
+    with Gradebook.open(course) as gradebook:
+        assert gradebook.statuses() == [] and gradebook.all_extensions() == {}
+
+
+def test_what_was_read_and_assumed_in_a_list_is_told(course, tmp_path, monkeypatch):
+    file = tmp_path / "list.csv"
+    file.write_bytes((HEAD + "anna,00,excused,fièvre\n").encode("cp1252"))
+    assert "read as Windows-1252" in say(course, monkeypatch, "status", "import", str(file))
+    file.write_text(f'Student,ID,Section,{START} (345),Quiz (9)\n"Doe, Ben",12,Monday,EX,EX\n')
+    told = say(course, monkeypatch, "status", "import", str(file))
+    assert f"Columns read: {START} (345)." in told and "1 entered" in told
+
+
+def test_an_extension_that_is_there_already_is_not_entered_again(course, tmp_path, monkeypatch):
+    file = tmp_path / "list.csv"
+    file.write_text(HEAD + "anna,00,extension 1.5,moved\n")
+    assert "1 entered" in say(course, monkeypatch, "status", "import", str(file))
+    assert "0 entered, 1 there already" in say(course, monkeypatch, "status", "import", str(file))
+
+
+def test_what_cannot_be_seen_in_a_reason_is_not_kept(course, tmp_path, monkeypatch):
+    file = tmp_path / "list.csv"
+    file.write_text(HEAD + 'anna,00,excused,"\x1b[31mill"\n')
+    say(course, monkeypatch, "status", "import", str(file))
+    say(course, monkeypatch, "status", "set", "ben", "zero", "00", "--because", "\x1b[31mcopied\u202e")
+    with Gradebook.open(course) as gradebook:
+        assert [each.reason for each in gradebook.statuses()] == ["[31mill", "[31mcopied"]
+        gradebook.extend(
+            Lab.load(course, START), "dan", timedelta(days=1), "moved\x1b[2J"
+        )  # as a form may say
+        assert gradebook.changes()[-1].why == "moved[2J"
+    put(course, Status("eva", START, Kind.ZERO, "", "of an \x1bearlier version"))
+    say(course, monkeypatch, "grades")
+    assert "\x1b" not in (course.grading / "reports" / "grades-labs.csv").read_text()
+
+
+def rules(course: Course, tmp_path: Path, monkeypatch, text: str | bytes, *more: str) -> str:
+    """What is said when these rules are entered."""
+    file = tmp_path / "term.toml"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return say(course, monkeypatch, "grades", "--rules", str(file), "--because", "decided", *more)
+
+
+def entered_rules(course: Course) -> list[str]:
+    with Gradebook.open(course) as gradebook:
+        return [each.after for each in gradebook.changes() if each.what == "rules of the term"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("days = 400", "days is 400, and has to be a number greater than 0, at most 366."),
+        ("late_days = " + "9" * 5000, "cannot be read as TOML: Exceeds the limit"),
+        ("late_days = 0x" + "f" * 5000, "cannot be read as TOML: Exceeds the limit"),
+        ("x = " + "[" * 5000 + "]" * 5000, "cannot be read as TOML: it is nested too deeply"),
+        ("#" * 100_001, "has more than 100,000 characters. Is it the right file?"),
+    ],
+)
+def test_rules_that_nobody_means_are_one_sentence(course, tmp_path, monkeypatch, text, said):
+    told = rules(course, tmp_path, monkeypatch, text)
+    assert said in told and "Nothing has changed" in told and entered_rules(course) == []
+
+
+def test_rules_with_a_mark_at_their_start_are_read(course, tmp_path, monkeypatch):
+    assert "Rules entered" in rules(course, tmp_path, monkeypatch, b"\xef\xbb\xbfdrop_lowest = 1\n")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--student", "zoe"),
+        ("--section", "Monday"),
+        ("--out", "grading/gradebook.db"),
+        ("--out", "README/x.csv"),
+    ],
+)
+def test_rules_are_not_entered_if_the_rest_of_the_command_cannot_be_done(course, tmp_path, monkeypatch, more):
+    (course.root / "README").write_text("no folder")
+    told = rules(course, tmp_path, monkeypatch, "drop_lowest = 1", *more)
+    assert told.startswith("grader: ") and entered_rules(course) == []
+
+
+def test_nothing_is_entered_if_lateness_cannot_be_brought_up_to_date(course, tmp_path, monkeypatch):
+    def broken(*_: object) -> None:
+        raise OverflowError
+
+    put(course, Status("anna", "", Kind.TIME, "1.5", "letter"))
+    with Gradebook.open(course) as gradebook:
+        before = gradebook.changes()
+        monkeypatch.setattr(type(gradebook), "_enter_penalties", broken)
+        for change in (
+            lambda: gradebook.enter_statuses([Status("ben", START, Kind.EXTENSION, "2", "moved")]),
+            lambda: gradebook.withdraw_status(Status("anna", "", Kind.TIME, "", "a mistake")),
+            lambda: gradebook.enter_rules("days = 3", "term.toml", "decided"),
+            lambda: give_more_time(gradebook, Lab.load(course, START), "ben", 2),
+        ):
+            with pytest.raises(OverflowError):
+                change()
+        assert gradebook.changes() == before and gradebook.all_extensions() == {}
+        assert len(gradebook.statuses()) == 1
+
+
+def test_no_command_writes_over_the_course_s_own_files(course, monkeypatch):
+    (course.grading / "seeds.json").write_text("{}")
+    own = [
+        "grading/gradebook.db",
+        "grading/seeds.json",
+        "nbgrader_config.py",
+        "solutions/00_start_here/lab.toml",
+    ]
+    there = {name: (course.root / name).read_bytes() for name in own}
+    new = ["grading/submitted/anna/x.csv", "docs/x.csv"]
+    plain = ["export", "status", "roster", "roster teams", "grades", "log", "requests", "term"]
+    of_lab = ["autograde", "collect", "queue", "report", "similar", "release", "gradescope"]
+    for command in (*plain, *(f"{each} 00" for each in of_lab), "export --format canvas"):
+        for name in (*own, *new):
+            said = say(course, monkeypatch, *command.split(), "--out", name)
+            assert "among the course's own files" in said, (command, name)
+    assert "own files" in say(course, monkeypatch, "feedback", "00", "--zip", own[0])
+    assert "own files" in say(course, monkeypatch, "viva", "00", "--student", "anna", "--out", "docs")
+    assert {name: (course.root / name).read_bytes() for name in own} == there
+    assert not any((course.root / name).exists() for name in new)
+
+
+def test_tables_may_lie_in_the_course_s_folder_and_among_reports(course, tmp_path, monkeypatch):
+    for name in ("status.csv", "grading/status.csv", "grading/reports/of/status.csv", "mine/status.csv"):
+        assert "Table: " in say(course, monkeypatch, "status", "--out", name)
+        assert (course.root / name).exists()
+    assert not course.owns(tmp_path.parent / "elsewhere" / "gradebook.db")
+    assert course.owns(course.root) and course.owns(course.root / "solutions")
+    assert "it is a folder: add the name of the file" in say(course, monkeypatch, "status", "--out", "mine")
+
+
+def test_more_time_of_less_than_a_second_is_logged_and_none_withdraws_by_mistake(course, monkeypatch):
+    say(course, monkeypatch, "extend", "00", "anna", "--days", "2")
+    say(course, monkeypatch, "extend", "00", "anna", "--days", "2.000001")
+    say(course, monkeypatch, "extend", "00", "dan", "--days", "0.000001")
+    assert "is a number of days" in say(course, monkeypatch, "extend", "00", "anna", "--days", "1e-13")
+    with Gradebook.open(course) as gradebook:
+        found = [(each.student, each.before, each.after) for each in gradebook.changes(START)][-3:]
+    assert found == [("anna", "", "2 d"), ("anna", "2 d", "2.000001 d"), ("dan", "", "1e-06 d")]
+
+
+def test_who_moved_a_deadline_and_why_is_logged(course, monkeypatch):
+    words = ["release", "00", "--due", "2026-09-02 12:00", "--because", "the lab was out late"]
+    assert "Deadline: 2026-09-02 12:00 UTC" in say(course, monkeypatch, *words)
+    with Gradebook.open(course) as gradebook:
+        last = gradebook.changes(START)[-1]
+    assert (last.what, last.after, last.why) == ("deadline", "2026-09-02 12:00 UTC", words[-1])
+    assert "goes with --due" in say(course, monkeypatch, "release", "00", "--because", "why not")
+
+
+@pytest.mark.parametrize("when", ["2026-03-29 02:30", "2026-10-25 02:30"])
+def test_a_deadline_at_an_hour_that_is_not_there_or_twice_is_refused(course, monkeypatch, when):
+    told = say(course, monkeypatch, "release", "00", "--due", f"{when} Europe/Berlin")
+    assert "Clocks change in Europe/Berlin then" in told and "Nothing has changed" in told
+    with Gradebook.open(course) as gradebook:
+        assert gradebook.deadline(Lab.load(course, START)) == DUE
+    assert "Deadline: " in say(course, monkeypatch, "release", "00", "--due", f"{when} +01:00")
+
+
+def test_a_list_with_too_many_late_days_names_row_and_column(course, tmp_path, monkeypatch):
+    rules(course, tmp_path, monkeypatch, "late_days = 5\nspend = 'on request'\n")
+    put(course, Status("ben", OTHER, Kind.LATE_DAYS, "3", "asked"))
+    file = tmp_path / "list.csv"
+    file.write_text(HEAD + "anna,00,late days 5,asked\nben,00,late days 3,asked\n")
+    told = say(course, monkeypatch, "status", "import", str(file))
+    assert "row 3, column C: ben would spend 6 late days, and there are 5" in told and "row 2" not in told
+    file.write_text(HEAD + "ben,00,late days 3,asked\nben,02,late days 2,asked\n")
+    assert "2 entered" in say(course, monkeypatch, "status", "import", str(file))
+
+
+def test_whom_somebody_excused_or_zeroed_is_in_the_report_without_any_work(course):
+    put(
+        course,
+        Status("dan", START, Kind.EXCUSED, "", "ill"),
+        Status("eva", START, Kind.ZERO, "", "copied"),
+        Status("finn", START, Kind.ZERO, "", "never came"),
+    )
+    page, table = write_report(Lab.load(course, START))
+    rows = {row["student"]: (row["state"], row["score"]) for row in rows_of(table)}
+    assert rows["dan"] == ("excused", "") and rows["finn"] == ("zero", "0") and rows["eva"][0] == "zero"
+    text = page.read_text()
+    assert "Excused, and nothing of theirs is graded" in text and "finn" in text
+    assert "<dt>zero</dt><dd>2</dd>" in text and "<dt>excused</dt><dd>1</dd>" in text
 
 
 PENALTY = '\nc.AssignLatePenalties.plugin_class = "grader.plugins.late.PenaltyPerDay"\n'

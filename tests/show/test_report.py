@@ -720,6 +720,7 @@ def test_a_changed_deadline_counts_without_grading_anew(graded, tmp_path):
 def test_a_broken_configuration_is_named(graded):
     with pytest.raises(GraderError, match=r"nbgrader_config\.py.*Fix it"):
         with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
+        lateness_of(graded)
 
 
 @pytest.mark.parametrize(
@@ -760,4 +761,4 @@ def test_a_page_that_is_to_be_a_folder_is_told_in_a_sentence(graded, monkeypatch
     monkeypatch.chdir(graded.course.root)
     for command in (["report", START], ["term"], ["similar", START]):
         told = CliRunner().invoke(app, [*command, "--out", out])
-        assert told.exit_code == 1 and "is a folder: add a name that ends in .html." in told.output
+        assert told.exit_code == 1 and "it is a folder: add the name of the file" in told.output

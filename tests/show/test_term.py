@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.book.results import Result
+from grader.book.statuses import Kind, Marks, Status
 from grader.cli import app
 from grader.grade import autograde as grading
 from grader.handout.demo import hand_in
@@ -116,6 +117,20 @@ def test_what_crashed_is_not_among_the_graded(labs):
     found = analyse([(lab, [crashed, result(lab, "b", 1.0)])], {lab.name: {"a", "b"}}, ["a", "b"], {})
     assert (found.labs[0].graded, found.labs[0].ended, found.labs[0].mean) == (1, 1, 0.75)
     assert 'data-of="not run to the end">1</td>' in as_html(found)
+
+
+def test_a_zero_by_decision_is_no_hand_in_and_no_reason_to_talk(labs):
+    lab = labs[FOUR[0]]
+    marks = {who: Marks((Status(who, lab.name, Kind.ZERO, "", "copied"),)) for who in ("copied", "never")}
+    results = [(lab, [result(lab, "copied", 1.0), result(lab, "fine", 0.8)])]
+    found = analyse(
+        results, {lab.name: {"copied", "fine"}}, ["copied", "fine", "never"], {}, marks={lab.name: marks}
+    )
+    (facts,) = found.labs
+    assert (facts.graded, facts.zeroed, facts.missing) == (1, 2, 0) and facts.mean == pytest.approx(0.8)
+    assert reasons(found) == {} and [each.handed_in for each in found.students] == [0, 1, 0]
+    assert [each.mean for each in found.students] == [0.0, pytest.approx(0.8), 0.0]
+    assert 'data-of="zero">2</td>' in as_html(found)
 
 
 def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
