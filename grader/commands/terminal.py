@@ -116,7 +116,7 @@ def to_write(text: str | Path) -> Path:
     problem = (
         "it is a folder: add the name of the file"
         if file.is_dir()
-        else f"{place} is no folder"
+        else f"{place} is not a folder"
         if place != file and not place.is_dir()
         else ""
         if os.access(place, os.W_OK)
