@@ -166,7 +166,9 @@ class _Reader:
     def _table(self, found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = found.get(key, {})
         if not isinstance(value, dict):
-            raise self._fault(key, f"is not a table: write [{key}] on a line of its own, and its rules below.")
+            raise self._fault(
+                key, f"is not a table: write [{key}] on a line of its own, and its rules below."
+            )
         return value
 
     def _category(self, name: str, found: Any, lowest: int, optional: str) -> Category:

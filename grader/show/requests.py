@@ -123,7 +123,9 @@ def _of_work(lab: Lab, request: Request, result: Result | None, exercise: str) -
     }
     parts = []
     if request.work and result.marker and request.work != result.marker.handed_in:
-        parts.append(("Note", "The work was handed in again after the request was made; this is the new one."))
+        parts.append(
+            ("Note", "The work was handed in again after the request was made; this is the new one.")
+        )
     if answer := cells.get(exercise):
         parts.append(("Answer", answer.source))
     check = cells.get(request.cell)

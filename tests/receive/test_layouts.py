@@ -431,7 +431,10 @@ def test_who_knows_better_says_what_it_is(lab, monkeypatch):
     told = run(lab, monkeypatch, source, "--as", "folder")
     assert "Several notebooks" in told.output and "Lab02" in told.output
     told = run(lab, monkeypatch, source, "--as", "moodle")
-    assert told.exit_code == 1 and "Nothing in it has a name like the names that Moodle gives files" in told.output
+    assert (
+        told.exit_code == 1
+        and "Nothing in it has a name like the names that Moodle gives files" in told.output
+    )
     told = run(lab, monkeypatch, source, "--as", "nonsense")
     assert told.exit_code == 1 and "There is no layout 'nonsense'. Layouts: canvas" in told.output
 
