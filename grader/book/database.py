@@ -127,6 +127,16 @@ class Database:
         finally:
             self._changing = None
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is entered within is entered as a whole, or not at all: for those who do not write to the tables themselves.
+
+        Raises:
+            CourseError: as for :meth:`transaction`.
+        """
+        with self.transaction():
+            yield
+
     def note_now_and_then(self) -> None:
         """Notes what the gradebook is, unless that was done a short while ago."""
         if time.monotonic() - self._noted > _NOTE_SECONDS:

@@ -66,7 +66,7 @@ def extend(
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     student = on_roster(Roster(gradebook.roster().values()), student, not days, allowed)
     allowed(student)
-    with gradebook.transaction():
+    with gradebook.together():
         gradebook.extend(lab, student, timedelta(days=days), why)
         gradebook.enter_lateness(lab)
     deadline = gradebook.deadline(lab)

@@ -125,7 +125,7 @@ def roster_import(
             for given, now in zip(listed.people, found.people, strict=True)
             if given.student in listed.teams
         }
-        with gradebook.transaction():
+        with gradebook.together():
             gradebook.enter_people(found.people, because)
             moves = gradebook.enter_teams(teams, why=because)
     typer.echo(f"{len(found.people)} in {file.name}: {len(told.new)} new, {len(told.changed)} changed.")
@@ -264,7 +264,7 @@ def roster_lti(
         told = changes(before, found.people)
         now = {each.student: user for each, user in zip(found.people, there.users, strict=True)}
         if enter:
-            with gradebook.transaction():
+            with gradebook.together():
                 gradebook.enter_people(found.people, because)
                 gradebook.note_lti_users(registration.issuer, now)
     unknown = {student for student, user in now.items() if users.get(student) != user}

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_utils.workbook import WorkbookProblem, read_workbook
 from grader.errors import GraderError
 from grader.files import printable, seen
 
@@ -276,6 +275,9 @@ def _sheet(file: Path, data: bytes) -> list[tuple[int, list[str]]]:
     Raises:
         GraderError: it is no .xlsx, or a damaged one.
     """
+    # only here: it loads NumPy, and a CSV file needs neither
+    from course_utils.workbook import WorkbookProblem, read_workbook
+
     try:
         return read_workbook(data, MAX_BYTES).rows
     except WorkbookProblem as problem:
