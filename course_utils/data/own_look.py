@@ -29,7 +29,7 @@ def look(rows: Sequence[Row], places: Sequence[str], task: str) -> list[str]:
     if task == "classification":
         labels = [row["label"] for row in rows if isinstance(row.get("label"), str)]
         notes += _labels(Counter(labels), rows, places)
-    elif task == "entities":
+    elif "spans" in COLUMNS[task]:
         notes += _spans(rows, places)
         names = Counter(span[2] for row in rows for span in row["spans"])
         notes += _alike(names, "Labels", "Each counts as a class of its own.")
@@ -159,7 +159,7 @@ def _inside_word(text: str, place: int) -> bool:
 def _spans(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
     begin, end, spaces, total = [], [], [], 0
     example = ""
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         text = row.get("text")
         if not isinstance(text, str):
             continue
@@ -168,13 +168,13 @@ def _spans(rows: Sequence[Row], places: Sequence[str]) -> list[str]:
             if not 0 <= first < last <= len(text):
                 continue
             if _inside_word(text, last):
-                end.append(number)
+                end.append(index)
                 example = example or text[first:last]
             if _inside_word(text, first):
-                begin.append(number)
+                begin.append(index)
                 example = example or text[first:last]
             if text[first:last] != text[first:last].strip():
-                spaces.append(number)
+                spaces.append(index)
     notes = []
     if end or begin:
         both = sorted({*begin, *end})
