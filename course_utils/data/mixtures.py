@@ -32,7 +32,7 @@ class Compared(NamedTuple):
 
 
 def load_mixtures() -> list[Mixed]:
-    """Three mixtures, one seed."""
+    """Three mixtures, with three seeds each."""
     return [Mixed(**row) for row in json.loads(FILE.read_text(encoding="utf-8"))]
 
 

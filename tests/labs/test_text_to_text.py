@@ -313,6 +313,6 @@ def test_what_was_measured_beforehand_is_complete():
     for shape, what in itertools.product(SHAPES, filled):
         assert len(load_objectives()[shape][what]) == len(load_objectives()[f"{shape}, untrained"][what]) > 1
     mixed = {(one.mixed, one.seed) for one in load_mixtures()}
-    assert mixed == set(itertools.product(("T = 1", "T = 2", "equal"), range(1)))
+    assert mixed == set(itertools.product(("T = 1", "T = 2", "equal"), range(3)))
     assert all(list(one.right) == list(SIZES) for one in load_mixtures())
     assert list(load_specialists()) == list(PREFIXES)
