@@ -15,7 +15,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -68,23 +68,35 @@ class Secrets:
             lines: a line, or a statement of several -> whose it is.
             public: what everybody may see: lines that it shows are no secret.
         """
-        self._lines = [_Secret(line, owner) for line, owner in lines.items()]
+        secrets = [_Secret(line, owner) for line, owner in lines.items()]
         if public:
-            shown = set(self._in(_Form(public)))
-            self._lines = [each for each in self._lines if (each.line, each.owner) not in shown]
+            shown = set(_Index(secrets).those_in(_Form(public)))
+            secrets = [each for each in secrets if each not in shown]
+        self._index = _Index(secrets)
 
     def shown_by(self, data: bytes | str) -> list[tuple[str, str]]:
         """The lines that a file's content or a text shows, each with whose it is."""
         data = data.encode("utf-8", "replace") if isinstance(data, str) else data
-        found: dict[tuple[str, str], None] = {}
+        found: dict[_Secret, None] = {}
         for form in _read_again(data) if len(data) <= _KEPT else _texts(data):
-            found |= dict.fromkeys(self._in(form))
-        return list(found)
+            found |= dict.fromkeys(self._index.those_in(form))
+        return [(each.line, each.owner) for each in found]
 
-    def _in(self, form: _Form) -> Iterator[tuple[str, str]]:
-        for each in self._lines:
-            if each.stands_in(form):
-                yield each.line, each.owner
+
+class _Index:
+    """Secrets by their longest word, because few forms have any of a lab's."""
+
+    def __init__(self, secrets: Sequence[_Secret]) -> None:
+        self._secrets = secrets
+        self._with: dict[str, set[int]] = {}
+        for number, each in enumerate(secrets):
+            for words in (each.inner, each.words):
+                self._with.setdefault(max(words, key=len, default=""), set()).add(number)
+
+    def those_in(self, form: _Form) -> list[_Secret]:
+        there = self._with.keys() & (form.run_words | form.words | {""})
+        numbers = sorted(set().union(*(self._with[word] for word in there)))
+        return [each for number in numbers if (each := self._secrets[number]).stands_in(form)]
 
 
 class _Form:
@@ -113,9 +125,9 @@ class _Secret:
     owner: str
 
     def stands_in(self, form: _Form) -> bool:
-        if self._is_statement and self._inner <= form.run_words and self._run in form.run:
+        if self._is_statement and self.inner <= form.run_words and self._run in form.run:
             return True
-        if self._longest not in form.run or not self._words <= form.words:
+        if not self.words <= form.words:
             return False
         return any(
             self._is_statement
@@ -131,17 +143,13 @@ class _Secret:
         return squeezed(self.line)
 
     @cached_property
-    def _inner(self) -> frozenset[str]:
+    def inner(self) -> frozenset[str]:
         """The words of the run but for those at both ends, which may have grown together with what stands beside them."""
         return frozenset(_WORD.findall(self._run)[1:-1])
 
     @cached_property
-    def _words(self) -> frozenset[str]:
+    def words(self) -> frozenset[str]:
         return frozenset(_WORD.findall(_as_lines(self.line)))
-
-    @cached_property
-    def _longest(self) -> str:
-        return max(self._words, key=len, default="")
 
     @cached_property
     def _tokens(self) -> re.Pattern[str]:

@@ -288,7 +288,12 @@ def roster_remove(
         ),
     ] = False,
 ) -> None:
-    """Take people off the roster who have left the course. Nothing that was handed in is removed."""
+    """Take people off the roster who have left the course. Nothing that was handed in is removed.
+
+    \b
+    Examples:
+      grader roster remove anna
+    """
 
     from grader.book.gradebook import Gradebook
     from grader.grade.merge import work_of

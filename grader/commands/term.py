@@ -12,6 +12,7 @@ from grader.commands.help import Commands
 from grader.commands.terminal import OneLab, PageFile, Section, TableFile, show_table, write_table
 from grader.course import Course
 from grader.errors import GraderError
+from grader.files import content_of
 
 app = Commands()
 
@@ -76,7 +77,7 @@ def _enter_rules(course: Course, file: Path, why: str) -> None:
             "Say why the rules change, for the log: --because 'decided on 1 October'. Nothing has changed."
         )
     try:
-        text = file.read_text("utf-8")
+        text = content_of(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GraderError(
             f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not in UTF-8'}."
