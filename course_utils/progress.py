@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,10 +50,7 @@ def _own() -> tuple[dict[str, dict], bool]:
 def _read(file: Path) -> tuple[dict[str, dict], bool]:
     """The sound entries, and whether anything else is in the place of the file. Never raises, whatever is there."""
     try:
-        status = file.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            return {}, True  # a pipe would never end
-        entries = json.loads(file.read_bytes().decode("utf-8"))
+        entries = json.loads(content_of(file).decode("utf-8"))
     except FileNotFoundError:
         return {}, False
     except (OSError, ValueError, RecursionError):
@@ -61,6 +59,36 @@ def _read(file: Path) -> tuple[dict[str, dict], bool]:
         return {}, True
     sound = {key: entry for key, entry in entries.items() if _is_entry(entry)}
     return sound, len(sound) < len(entries)
+
+
+def content_of(file: Path) -> bytes:
+    """What is in a small file of the learner's.
+
+    Raises:
+        OSError: it is not there, cannot be read, is no file, or is larger than any that the course writes.
+    """
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+        raise OSError("it is no file, or too large")  # a pipe would never end
+    return file.read_bytes()
+
+
+def put(file: Path, text: str) -> None:
+    """Writes such a file completely or not at all, so that a reader never sees half of one.
+
+    Raises:
+        OSError: it cannot be written. What was there before still is.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # A new name each time: what has a name that can be known may be a link, or a pipe.
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".new", dir=file.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as opened:
+            opened.write(text)
+        os.replace(scratch, file)
+    except BaseException:
+        os.unlink(scratch)
+        raise
 
 
 def _is_entry(entry: object) -> bool:
@@ -142,10 +170,7 @@ def _write(entries: dict[str, dict], damaged: bool) -> None:
     if damaged:
         aside = _put_aside()
         print(f"What was in {target} could not be read, or not all of it: it is kept beside it as {aside}.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_suffix(".new")
-    scratch.write_text(json.dumps(entries, indent=1), "utf-8")
-    scratch.replace(target)  # a reader never sees half a file
+    put(target, json.dumps(entries, indent=1))
 
 
 def take_in(file: Path) -> tuple[int, int]:

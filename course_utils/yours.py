@@ -27,7 +27,7 @@ from course_utils.checking.expected import FILE_NAME as EXPECTED
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.portfolio_check import fault_of
 from course_utils.portfolio_source import Unreadable, in_order, read_notebook
-from course_utils.progress import progress_file
+from course_utils.progress import content_of, progress_file, put
 
 MOST_SECONDS = 20.0
 """CPU time that the cells which define it may take."""
@@ -217,7 +217,7 @@ def _passed_file() -> Path:
 def _passed() -> dict[str, dict]:
     """Name -> ``{"of": digest, "helped": bool}`` of the versions that passed when they were last tried. Empty if nobody knows."""
     try:
-        found = json.loads(_passed_file().read_bytes())
+        found = json.loads(content_of(_passed_file()))
         return {name: each for name, each in found.items() if isinstance(each.get("helped"), bool)}
     except (OSError, ValueError, AttributeError, RuntimeError, RecursionError):
         return {}
@@ -226,8 +226,4 @@ def _passed() -> dict[str, dict]:
 def _remember(name: str, passed: Mapping[str, Any]) -> None:
     """A check takes seconds, and the first cell of a lab is run often. What cannot be written is tried again the next time."""
     with contextlib.suppress(OSError, RuntimeError):
-        file = _passed_file()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        scratch = file.with_suffix(".new")
-        scratch.write_text(json.dumps(_passed() | {name: passed}, indent=1), "utf-8")
-        scratch.replace(file)
+        put(_passed_file(), json.dumps(_passed() | {name: passed}, indent=1))

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.course import CourseError
-from grader.errors import place_of
+from grader.course import CourseError, text_of
+from grader.errors import place_of, see_whether_it_was_ctrl_c
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,14 @@ def _marking(frame: FrameType, exercise: str, hint: str) -> Callable:
 
 
 def _write_down(frame: FrameType, written: _Written) -> None:
+    for name in ("exercise", "name", "title", "hint"):
+        if not isinstance(value := getattr(written, name), str):
+            raise TypeError(f"its {name} is a text in quotes, not {value!r}")
+    for each in written.replacements or ():
+        if not isinstance(each, tuple) or [type(part) for part in each] not in ([str, str], [str, str, int]):
+            raise TypeError(
+                f"what it replaces is (old, new) or (old, new, count), with texts in quotes, not {each!r}"
+            )
     frame.f_globals.setdefault(_WRITTEN, []).append(written)
 
 
@@ -154,19 +162,18 @@ def load_entries(
     Raises:
         CourseError: the file cannot be imported, two entries have the same name, or a slip does not fit the reference.
     """
-    if not path.is_file():
+    if not path.exists():
         return {}
+    text_of_file = text_of(path)
     name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where inspect looks for the source of a class
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise CourseError(
-            f"{place_of(error, path)}: it cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    sources = _sources(path.read_text("utf-8"))
+    except BaseException as error:
+        raise cannot_be_imported(error, path) from error
+    sources = _sources(text_of_file)
     stand_ins = vars(module).get(_STAND_INS, {})
     entries: dict[str, list[Entry]] = {}
     for written in vars(module).get(_WRITTEN, ()):
@@ -174,6 +181,10 @@ def load_entries(
         others = entries.setdefault(written.exercise, [])
         if any(other.name == written.name for other in others):
             raise CourseError(f"{where}: {written.exercise} already has an entry {written.name}.")
+        if not written.title.strip():
+            raise CourseError(
+                f"{where}: {written.name} needs a title: one sentence that says what its code does."
+            )
         if written.replacements is not None:
             if written.exercise not in (known := texts()):
                 raise CourseError(
@@ -192,6 +203,18 @@ def load_entries(
             )
         )
     return entries
+
+
+def cannot_be_imported(error: BaseException, file: Path) -> CourseError:
+    """What to say of a lab's file that ends its import in any way.
+
+    Raises:
+        KeyboardInterrupt: somebody has pressed Ctrl-C.
+    """
+    see_whether_it_was_ctrl_c(error)
+    return CourseError(
+        f"{place_of(error, file)}: it cannot be imported: {type(error).__name__}: {error}".rstrip(": ")
+    )
 
 
 def stand_ins_of(path: Path) -> Mapping[str, Any]:
@@ -252,7 +275,8 @@ def _executed(
     names = {**namespace(), **{name: value for name, value in stand_ins.items() if name != written.exercise}}
     try:
         run_cell(source, f"<{Path(where).parent.name}: {written.exercise}, {written.name}>", names)
-    except Exception as error:
+    except BaseException as error:
+        see_whether_it_was_ctrl_c(error)
         raise CourseError(
             f"{where}: the solution cell of {written.exercise} with the slip {written.name} cannot be run: "
             f"{type(error).__name__}: {error}"

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.errors import GraderError
+from grader.errors import GraderError, see_whether_it_was_ctrl_c
+from grader.files import content_of
 
 if TYPE_CHECKING:
     from traitlets.config import Config
@@ -168,7 +169,8 @@ class Course:
 
         try:
             return PyFileConfigLoader(file.name, path=str(self.root)).load_config()
-        except Exception as error:
+        except BaseException as error:
+            see_whether_it_was_ctrl_c(error)
             raise CourseError(
                 f"{file} cannot be used: {type(error).__name__}: {error}. Fix it, then run the same command again."
             ) from error
@@ -187,6 +189,28 @@ def _short(lab: str) -> set[str]:
     """What a lab is called for short: its number, with or without a zero before it, and its name without the number."""
     number, _, slug = lab.partition("_")
     return {number, number.lstrip("0") or "0", slug}
+
+
+def text_of(file: Path) -> str:
+    """A text that an author of labs has written.
+
+    Raises:
+        FileNotFoundError: there is none.
+        CourseError: it is not in UTF-8, or cannot be read. The message names the line.
+    """
+    try:
+        data = content_of(file)
+        at = data.find(b"\0")
+        if at < 0:
+            return data.decode("utf-8").replace("\r\n", "\n")
+        what = "has a NUL character, which no text has. Remove it"
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as error:
+        at, what = error.start, "is not in UTF-8. Save the file in this encoding"
+    except OSError as error:
+        raise CourseError(f"{file} cannot be read: {error.strerror}.") from None
+    raise CourseError(f"{file}:{data[:at].count(10) + 1}: it {what}.")
 
 
 def make_private(folder: Path) -> None:

@@ -1,9 +1,13 @@
-"""Finding and opening the files of a submission, without following links and without reading more than a limit."""
+"""Opening files without waiting for a pipe and without reading more than a limit: those of a submission, where no link is followed, those that a
+person names, and those in which the grader keeps its state.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
+import json
 import os
 import re
 import stat
@@ -111,6 +115,100 @@ def _notebooks_in(folder: Path) -> list[str]:
 def _behind_link(path: Path) -> bool:
     """Whether the folder of a submission, or its student's, is a symbolic link."""
     return path.parent.is_symlink() or path.parent.parent.is_symlink()
+
+
+def at_once(path: str | Path, flags: int) -> int:
+    """An opener for ``open``: of a pipe or a device it waits for nothing.
+
+    Raises:
+        OSError: it cannot be opened, or is no file. ``strerror`` says so in words.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, not a file", str(path))
+    return descriptor
+
+
+def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
+    """What is in a file that a person names, or in one of the grader's own. Links are followed.
+
+    Raises:
+        OSError: it cannot be read, is no file, or has more than ``most`` bytes. ``strerror`` says so in words.
+    """
+    with open(path, "rb", opener=at_once) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MiB", str(path))
+    return data
+
+
+def state_in(path: Path, form: Any) -> Any:
+    """What is in a file in JSON in which the grader keeps something.
+
+    Args:
+        form: what must be in it: a type; ``[form]``, a list of these; ``(form, form)``, a list of just these; ``{str: form}``, a table of these;
+            ``{"name": form}``, a table with these names.
+
+    Raises:
+        OSError: it cannot be read; FileNotFoundError: there is none.
+        ValueError: it is no JSON, or has something else in it.
+    """
+    return state_of(content_of(path), form)
+
+
+def state_of(data: bytes | str, form: Any) -> Any:
+    """The same of what such a file has in it, or one of its lines.
+
+    Raises:
+        ValueError: see above.
+    """
+    try:
+        found = json.loads(data if isinstance(data, str) else data.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not _has_form(found, form):
+        raise ValueError("it has something else in it than the grader writes there")
+    return found
+
+
+def put(file: Path, data: bytes, mode: int = 0o666) -> None:
+    """Writes a file completely or not at all, even if the power fails.
+
+    Args:
+        mode: its permissions, before the umask is applied.
+
+    Raises:
+        OSError: it was not written; the previous version, if any, is still there.
+    """
+    scratch = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        scratch.unlink(missing_ok=True)  # left by a run that was killed: it may have another mode
+        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        scratch.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        raise
+
+
+def _has_form(value: Any, form: Any) -> bool:
+    if form is str:  # neither a file's name nor a gradebook can have the others
+        return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
+    if isinstance(form, type):
+        return type(value) is form  # True is an int as well
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(each, form[0]) for each in value)
+    if isinstance(form, tuple):
+        return isinstance(value, list) and len(value) == len(form) and all(map(_has_form, value, form))
+    if not isinstance(value, dict):
+        return False
+    if str in form:
+        return all(_has_form(name, str) and _has_form(each, form[str]) for name, each in value.items())
+    return value.keys() == form.keys() and all(_has_form(value[name], form[name]) for name in form)
 
 
 @contextmanager

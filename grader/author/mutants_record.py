@@ -11,6 +11,7 @@ from dataclasses import asdict
 
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.author.survivors import EQUIVALENT, Report, Survivor
+from grader.course import text_of
 from grader.imports import code_of, imported, reached
 from grader.reference.lab import Lab
 
@@ -47,10 +48,10 @@ def fingerprint(lab: Lab) -> str:
 def complaints(lab: Lab) -> list[str]:
     """Why ``mutants.json`` no longer says what the checks let pass; empty if it does, or if there is none."""
     file = lab.folder / FILE_NAME
-    if not file.is_file():
+    if not file.exists():
         return []
     try:
-        recorded = json.loads(file.read_text("utf-8"))["fingerprint"]
+        recorded = json.loads(text_of(file))["fingerprint"]
     except (ValueError, TypeError, KeyError) as error:
         return [f"{file} cannot be read ({error!r}). Run `grader mutate {lab.name}`, and commit the file."]
     if recorded != fingerprint(lab):

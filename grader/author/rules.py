@@ -19,7 +19,7 @@ from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
 from grader.book.rubric import questions
 from grader.core_path import END, pieces
-from grader.course import CourseError
+from grader.course import CourseError, text_of
 from grader.errors import place_of
 from grader.reference.built_parts import CLOSING_HEADING, policy_sentence
 from grader.reference.lab import (
@@ -104,7 +104,7 @@ def _settings(lab: Lab) -> Iterator[str]:
 
 
 def _exercises(lab: Lab) -> Iterator[str]:
-    tree = ast.parse((lab.folder / EXERCISES).read_text("utf-8"))
+    tree = ast.parse(text_of(lab.folder / EXERCISES))
     if not ast.get_docstring(tree):
         yield f"{lab.at(EXERCISES)}: it needs a docstring that says how the lab's exercises are tried."
     for exercise in lab.exercises.values():
@@ -121,6 +121,8 @@ def _exercises(lab: Lab) -> Iterator[str]:
             if not hasattr(function, "__name__") or not _SENTENCE.fullmatch((function.__doc__ or "").strip()):
                 yield f"{place}: the property {name} of {exercise.name} needs a docstring with a sentence: learners read it as its title."
         titles = [case.title for case in exercise.cases]
+        if not all(map(str.strip, titles)):
+            yield f"{place}: a case of {exercise.name} has no title: learners read it in the report."
         for title in sorted({title for title in titles if titles.count(title) > 1}):
             yield f"{place}: {exercise.name} has two cases with the title {title!r}."
 
@@ -274,7 +276,7 @@ def _words(cells: Sequence[NotebookNode], quiz: Path | None = None) -> int:
             )
         )
     ]
-    texts += [quiz.read_text("utf-8")] if quiz and quiz.exists() else []
+    texts += [text_of(quiz)] if quiz and quiz.exists() else []
     words = re.sub(r"<details>.*?</details>|(?<=\])\(https?:[^\s)]*\)", "", "\n".join(texts), flags=re.DOTALL)
     return len(re.findall(r"[^\W\d_]{2,}", words))
 
@@ -365,12 +367,12 @@ def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:
 
 def _quiz(lab: Lab) -> Iterator[str]:
     file = lab.folder / QUIZ
-    if not file.is_file():
+    if not file.exists():
         yield f"{lab.at(SETTINGS)}: the lab has no {QUIZ} with its review questions."
         return
     relative = file.relative_to(lab.course.root)
     try:
-        questions = read_questions(file.read_text("utf-8"))
+        questions = read_questions(text_of(file))
     except ValueError as error:
         yield f"{relative}:{error}"
         return

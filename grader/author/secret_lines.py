@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import re
+import textwrap
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,37 +46,62 @@ def leaks_of_all(labs: list[Lab], folder: Path) -> list[str]:
 
 
 def secret_lines(lab: Lab, source: NotebookNode) -> dict[str, str]:
-    """Telling line of a solution or a misconception -> whose it is."""
-    secret: dict[str, str] = {}
+    """Telling line of a solution or a misconception, and each statement of several lines -> whose it is."""
+    solution: dict[str, str] = {}
     for cell in source.cells:
         if is_solution(cell):
             for region in REGION.finditer(cell.source):
-                secret |= {line: f"the solution of {cell.id}" for line in telling_lines(region.group(2))}
-    given = set(
-        telling_lines("\n".join(REGION.sub("", cell.source) for cell in source.cells if is_solution(cell)))
-    )
+                solution |= {line: f"the solution of {cell.id}" for line in telling_lines(region.group(2))}
+    wrong: dict[str, str] = {}
     for key, entries in lab.misconceptions.items():
         for entry in entries:
-            lines = [
-                line
-                for line in telling_lines(entry.source)
-                if line not in given and len(re.findall(r"\w+|[^\w\s]", line)) >= _TELLING_TOKENS
-            ]
-            secret |= {
-                line: f"the misconception {entry.name} of {key}" for line in lines if line not in secret
-            }
-    return secret
+            for line in telling_lines(entry.source):
+                if len(re.findall(r"\w+|[^\w\s]", line)) >= _TELLING_TOKENS:
+                    wrong.setdefault(line, f"the misconception {entry.name} of {key}")
+    given = "\n".join(REGION.sub("", cell.source) for cell in source.cells if is_solution(cell))
+    for shown, _ in Secrets(wrong).shown_by(given):
+        del wrong[shown]
+    return wrong | solution
 
 
 def telling_lines(text: str) -> list[str]:
-    """Lines of code that are long enough to give something away, without comments, bare strings, signatures and the like."""
-    lines = (re.sub(r"\s+", " ", line.split("#")[0]).strip() for line in text.splitlines())
+    """Lines of code that are long enough to give something away, without comments, bare strings, signatures and the like; and
+    statements of several lines, each as one."""
+    code = _without_comments(textwrap.dedent(text))
+    lines = (" ".join(line.split()) for line in (*code.splitlines(), *_long_statements(code)))
     return [
         line
-        for line in lines
+        for line in dict.fromkeys(lines)
         if len(line) >= 20
         and not re.match(r"(def|class|import|from|return \w+$|if \w+ is (not )?None:$|[\"'])", line)
     ]
+
+
+def _without_comments(code: str) -> str:
+    lines = code.splitlines()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    except (tokenize.TokenError, IndentationError):  # part of something
+        lines = [line.split("#")[0] for line in lines]
+    return "\n".join(lines)
+
+
+def _long_statements(code: str) -> Iterator[str]:
+    """Statements that are several lines long; of those with a block, the head."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # part of something
+        return
+    lines = code.splitlines()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            block = getattr(node, "body", None)
+            end = block[0].lineno - 1 if block else node.end_lineno
+            if end > node.lineno:
+                yield "\n".join(lines[node.lineno - 1 : end])
 
 
 def _learner_texts(built: Path) -> Iterator[tuple[str, str | bytes]]:

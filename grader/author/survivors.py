@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from grader.course import CourseError
+from grader.course import CourseError, text_of
 from grader.files import toml_of
 from grader.reference.lab import Lab
 from grader.reference.mutants import LEFT
@@ -136,11 +136,11 @@ def equivalents(lab: Lab) -> dict[Change, str]:
         CourseError: ``equivalent.toml`` is not as it should be.
     """
     file = lab.folder / EQUIVALENT
-    if not file.is_file():
+    if not file.exists():
         return {}
     found = {}
     try:
-        for exercise, entries in toml_of(file.read_text("utf-8")).items():
+        for exercise, entries in toml_of(text_of(file)).items():
             for entry in entries:
                 if set(entry) != {"reason", "changes"}:
                     raise ValueError(f"an entry of {exercise} has {', '.join(entry)}")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from grader.course import CourseError
+from grader.course import CourseError, text_of
 from grader.imports import code_of, data_of, imported, reached
 from grader.reference.lab import SETTINGS, Lab, checked_exercise, line_of
 
@@ -135,7 +135,7 @@ def complaints(lab: Lab) -> list[str]:
     again = f"Run `make timings ARGS='-k {lab.name}'`, which trains it, and commit the file."
     file = lab.folder / FILE_NAME
     try:
-        record = Record(**json.loads(file.read_text("utf-8")))
+        record = Record(**json.loads(text_of(file)))
     except FileNotFoundError:
         return [f"{file} is missing: it records that the lab keeps its promises. {again}"]
     except (ValueError, TypeError) as error:

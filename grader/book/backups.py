@@ -227,13 +227,30 @@ def _copy(course: Course, source: Path, target: Path) -> None:
             copy.execute("PRAGMA synchronous = OFF")  # of a copy that a power failure spoils there are others
             copy.execute("PRAGMA journal_mode = OFF")
             db.backup(copy)
-            (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            _see_that_it_is_whole(copy)
     except sqlite3.Error as error:
         if "full" in str(error):
             raise OSError(None, str(error), str(target)) from None
         raise unusable(course, str(error), source) from None
+
+
+def see_that_it_is_whole(course: Course) -> None:
+    """Reads all of a gradebook that is there.
+
+    Raises:
+        CourseError: it is damaged anywhere, or cannot be read.
+    """
+    try:
+        with reading(course.gradebook) as db:
+            _see_that_it_is_whole(db)
+    except sqlite3.Error as error:
+        raise unusable(course, str(error)) from None
+
+
+def _see_that_it_is_whole(db: sqlite3.Connection) -> None:
+    (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
-        raise unusable(course, f"malformed: {verdict.splitlines()[-1]}", source)
+        raise sqlite3.DatabaseError(f"malformed: {verdict.splitlines()[-1]}")
 
 
 def _put_aside(course: Course) -> Path | None:

@@ -5,6 +5,7 @@ knows what it is in the end.
 from __future__ import annotations
 
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from grader.book import file as gradebook_file
 from grader.book import log, together
 from grader.book import state as gradebook_state
-from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
+from grader.book.backups import back_up, backups, see_that_no_other_s_changes_are_undone
 from grader.book.requests import REQUESTS
 from grader.book.rules import RULES
 from grader.book.statuses import STATUSES
@@ -59,6 +60,7 @@ class Database:
                 f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
                 f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
             )
+        kept = [] if course.gradebook.exists() else backups(course)
         see_that_no_other_s_changes_are_undone(course)
         usable = True
         try:
@@ -69,6 +71,12 @@ class Database:
                     table.metadata.create_all(book.engine)
                 together.install(book.engine)
                 log.install(book.engine)
+                if kept:
+                    print(
+                        "grader: a new gradebook was begun, although there are backups of another one. To go on with the newest of these: grader restore "
+                        f"{kept[0].name}",
+                        file=sys.stderr,
+                    )
                 yield cls(course, book)
         except CourseError:
             usable = False

@@ -88,8 +88,10 @@ class Deadlines(Results):
             why: the reason, for the log.
 
         Raises:
-            GraderError: there is no deadline, nothing to decide, or a file cannot be written.
+            GraderError: there is no deadline, nothing to decide, this is no number of days, or a file cannot be written.
         """
+        if not days >= 0:  # nan
+            raise GraderError("How late work is, is a number of days, such as 1; 0: it is not late.")
         chosen, deadline, more = lateness.to_decide(lab, students), self.deadline(lab), self.times(lab)
         if deadline is None:
             raise GraderError(

@@ -6,7 +6,6 @@ nbgrader itself, whose import takes a second, is loaded only where its own objec
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -25,12 +24,17 @@ from grader.book.log import sign_sessions
 from grader.book.state import is_there, see_that_it_is_the_same
 from grader.book.tables import NBGRADER_S
 from grader.course import Course, CourseError, make_private
+from grader.files import state_in
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook as NbgraderGradebook
 
 MERGE = "merge.json"
 """The file in ``grading/`` that says what a merge of two ids is about to do; it is there only until that is done."""
+_PLANNED = {
+    **{"old": str, "new": str, "labs": [str], "dropped": {str: str}, "removed": [str]},
+    **{"moves": [(str, str)], "both": list},
+}
 BUSY_SECONDS = 30
 """How long to wait for another program (usually formgrader) that is writing to it at the moment."""
 
@@ -104,11 +108,15 @@ def unfinished_merge(course: Course) -> dict[str, Any] | None:
     """
     file = course.grading / MERGE
     try:
-        return json.loads(file.read_text("utf-8"))
+        return state_in(file, _PLANNED)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise CourseError(f"{file}, which says how to finish a merge, cannot be read: {error}.") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise CourseError(
+            f"{file}, which says how to finish a merge that was interrupted, cannot be read: {why}. Put it back from a backup of the course's folder. If you "
+            "have none, remove it, and run the same `grader roster merge` again."
+        ) from None
 
 
 def url(file: Path) -> str:

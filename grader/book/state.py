@@ -8,7 +8,6 @@ or another course's. Whatever nbgrader's own programs enter leaves the states al
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shlex
 import sqlite3
@@ -19,6 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from grader.course import Course, CourseError
+from grader.files import put, state_in
 
 STATES = "transformer_labs_state"
 """The table of the states that a gradebook has been in, the oldest first: that one tells gradebooks of several courses apart."""
@@ -58,6 +58,12 @@ class Contents:
         return f"{told}, last changed {self.changed[:16]} UTC" if self.changed else told
 
 
+_NOTED = {
+    "file": (int, int),
+    "contents": {name: type(value) for name, value in asdict(Contents()).items()},
+}
+
+
 def _plural(name: str, count: int) -> str:
     first, *rest = name.split(" ")
     return " ".join([first if count == 1 else f"{first}s", *rest])
@@ -76,10 +82,10 @@ def remembered(course: Course) -> Contents | None:
     """
     file = marker_of(course)
     try:
-        return Contents(**json.loads(file.read_text("utf-8"))["contents"])
+        return Contents(**state_in(file, _NOTED)["contents"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise CourseError(
             f"{file}, which says what the gradebook was when it was last used, cannot be read: {why}. Look at what `grader doctor --course` says of "
@@ -90,8 +96,8 @@ def remembered(course: Course) -> Contents | None:
 def is_unchanged(course: Course) -> bool:
     """Whether nobody has written to the gradebook since it was last remembered, as far as its size and time tell."""
     try:
-        return json.loads(marker_of(course).read_text("utf-8"))["file"] == _look_of(course.gradebook)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return state_in(marker_of(course), _NOTED)["file"] == _look_of(course.gradebook)
+    except (OSError, ValueError):
         return False
 
 
@@ -104,19 +110,8 @@ def remember(course: Course, contents: Contents, file: Path | None = None) -> No
     Raises:
         OSError: that cannot be written. What was noted before is still there.
     """
-    marker = marker_of(course)
-    scratch = marker.with_name(f".{marker.name}.{os.getpid()}.new")
-    try:
-        noted = {"file": _look_of(file or course.gradebook), "contents": asdict(contents)}
-        with open(
-            os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as opened:
-            json.dump(noted, opened, indent=1)
-            opened.flush()
-            os.fsync(opened.fileno())
-        scratch.replace(marker)
-    finally:
-        scratch.unlink(missing_ok=True)
+    noted = {"file": _look_of(file or course.gradebook), "contents": asdict(contents)}
+    put(marker_of(course), json.dumps(noted, indent=1).encode(), mode=0o600)
 
 
 def is_there(course: Course) -> bool:

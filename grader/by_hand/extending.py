@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import isfinite
 from shlex import quote
 
 from grader.book.gradebook import Gradebook
@@ -14,6 +13,7 @@ from grader.people.roster import Roster
 from grader.reference.lab import Lab
 
 MOST_DAYS = 3650
+_LEAST = 1 / (24 * 60)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,10 @@ def extend(
     Raises:
         GraderError: nobody or several people are meant, or this is no number of days. Nothing has changed.
     """
-    if not isfinite(days) or not 0 <= days <= MOST_DAYS or (days and not timedelta(days=days)):
-        raise GraderError(f"An extension is a number of days from 0 to {MOST_DAYS}, such as 2.5.")
+    if days and not _LEAST <= days <= MOST_DAYS:  # nan, too
+        raise GraderError(
+            f"An extension is a number of days from 0 to {MOST_DAYS}, such as 2.5, and no shorter than a minute."
+        )
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     student = on_roster(Roster(gradebook.roster().values()), student, not days, allowed)

@@ -38,7 +38,7 @@ from grader.by_hand.overview import (
     standings,
 )
 from grader.by_hand.rights import Refused
-from grader.by_hand.web import Page, allowed
+from grader.by_hand.web import Page, allowed, number_in
 from grader.by_hand.week_page import PAGES as WEEK_PAGES
 from grader.course import Course
 from grader.errors import GraderError
@@ -165,9 +165,9 @@ class _Next(_Page):
             for role in ROLES:
                 for work in in_order(works, reader, role):
                     if work.state(role) != "done" and readings.hold(work.page, role, holder).holder == holder:
-                        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader, work.page))
+                        self.go_to(ADDRESS, lab, reader, work.page)
                         return
-        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader))
+        self.go_to(ADDRESS, lab, reader)
 
 
 class _Marking(_Page):
@@ -237,10 +237,10 @@ class _Marking(_Page):
         for answer in work.answers:
             question = questions[answer.cell]
             items = tuple(sorted(each for each in self._ticked(answer) if each < len(question.items)))
-            written = self.get_body_argument(f"points-{answer.cell}", "").replace(",", ".")
+            written = self.get_body_argument(f"points-{answer.cell}", "")
             comment = self.get_body_argument(f"comment-{answer.cell}", "").replace("\r\n", "\n")
             try:
-                points = float(written) if written else sum(question.items[each].points for each in items)
+                points = number_in(written) if written else sum(question.items[each].points for each in items)
             except ValueError:
                 points = -1.0
             if not written and not items:
@@ -315,7 +315,7 @@ class _Reading(_Marking):
             if here or number or minutes or faults:
                 self._show(readings, work, role, reader, faults, minutes)
                 return
-        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader, "next"))
+        self.go_to(ADDRESS, lab, reader, "next")
 
     def _work(self, readings: Readings, reader: str, page: str) -> tuple[Work, str]:
         self.see_that_it_is(reader)
@@ -398,7 +398,7 @@ class _Decision(_Marking):
             if faults:
                 self._show(readings, work, faults)
                 return
-        self.redirect(url_path_join(self.base_url, ADDRESS, lab, "differences"))
+        self.go_to(ADDRESS, lab, "differences")
 
     def _decider(self) -> str:
         return self.who() or self.get_body_argument("decider", "")[:64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from grader.course import Course
 from grader.errors import GraderError
-from grader.files import toml_of
+from grader.files import content_of, toml_of
 from grader.people.roster import Person, in_section
 
 LIST = "assistants.toml"
@@ -81,7 +81,7 @@ def rights_of(course: Course, who: str) -> Rights:
     """
     file = course.grading / LIST
     try:
-        listed = toml_of(file.read_text("utf-8"))
+        listed = toml_of(content_of(file).decode("utf-8"))
     except FileNotFoundError:
         listed = {}
     except (OSError, ValueError) as error:

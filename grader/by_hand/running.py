@@ -21,6 +21,7 @@ from pathlib import Path
 from grader.by_hand.week import FOLDER, Step
 from grader.course import Course, make_private
 from grader.errors import GraderError
+from grader.files import at_once, put, state_in
 
 DONE, FAILED, STOPPED, CUT_OFF = "done", "failed", "stopped", "cut off"
 """How a step may end. *Stopped* is what somebody has asked for; *cut off* is everything that ends a process before it can say so."""
@@ -65,6 +66,13 @@ class Run:
         return f"{TITLES[self.step]} {self.lab}"
 
 
+_RUN = {
+    **dict.fromkeys(("lab", "step", "who", "began", "line", "ended", "outcome"), str),
+    **dict.fromkeys(("done", "total", "process"), int),
+    **{"told": [str], "exceptions": [(str, str)]},
+}
+
+
 def now() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
 
@@ -80,20 +88,17 @@ def log_of(course: Course) -> Path:
 
 def write(course: Course, run: Run) -> None:
     """Says how far a step is."""
-    file = _folder(course) / "run.json"
-    scratch = file.with_suffix(".new")
-    scratch.write_text(json.dumps(asdict(run)), "utf-8")
-    scratch.replace(file)
+    put(_folder(course) / "run.json", json.dumps(asdict(run)).encode())
 
 
 def last(course: Course) -> Run | None:
     """The step that is at work, or the last one that was; None if there was none yet."""
     at_work = _at_work(course)  # before it is read: what ends in between has said how
     try:
-        found = json.loads((_folder(course) / "run.json").read_text("utf-8"))
-        pairs = tuple((str(what), str(why)) for what, why in found["exceptions"])
+        found = state_in(_folder(course) / "run.json", _RUN)
+        pairs = tuple((what, why) for what, why in found["exceptions"])
         run = Run(**{**found, "step": Step(found["step"]), "told": tuple(found["told"]), "exceptions": pairs})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError):
         return None
     if run.outcome or at_work:
         return run
@@ -103,7 +108,7 @@ def last(course: Course) -> Run | None:
 
 def _at_work(course: Course) -> bool:
     try:
-        with (_folder(course) / "lock").open("a") as file:
+        with open(_folder(course) / "lock", "a", opener=at_once) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -124,7 +129,10 @@ def start(course: Course, lab: str, step: Step, who: str = "", source: str = "")
     """
     try:
         make_private(_folder(course))
-        with (_folder(course) / "lock").open("a") as lock, log_of(course).open("w") as log:
+        with (
+            open(_folder(course) / "lock", "a", opener=at_once) as lock,
+            open(log_of(course), "w", opener=at_once) as log,
+        ):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             write(course, Run(lab, step, who, now(), "It begins."))
             process = subprocess.Popen(

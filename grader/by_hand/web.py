@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 from jupyter_server.auth.decorator import authorized
@@ -25,6 +27,25 @@ from grader.show.pages import title_of
 
 _HUB = "JUPYTERHUB_SERVICE_PREFIX"
 """In the environment of a server that JupyterHub has started, so that users are who they say they are."""
+
+
+_NUMBER = re.compile(r"-?(?:[0-9]{1,9}(?:[.,][0-9]{0,15})?|[.,][0-9]{1,15})")
+
+
+def number_in(text: str) -> float:
+    """A number as people write it into a form.
+
+    Raises:
+        ValueError: it is none. Python's own ``float`` takes ``1_0``, ``1e-320``, and other scripts' digits, too.
+    """
+    if not _NUMBER.fullmatch(text.strip()):
+        raise ValueError(text)
+    return float(text.strip().replace(",", "."))
+
+
+def as_part(text: str) -> str:
+    """A text as one part of an address."""
+    return quote(text, safe="")
 
 
 def allowed(method: Callable[..., Any]) -> Callable[..., Awaitable[None]]:
@@ -79,6 +100,10 @@ class Page(JupyterHandler):
             )
         )
 
+    def go_to(self, *parts: str) -> None:
+        """Leads to another address below Jupyter's. A part may be whatever somebody has written into this one."""
+        self.redirect(url_path_join(self.base_url, *map(as_part, parts)))
+
     def lab(self, text: str) -> Lab:
         """The lab that an address names, by its number or its name, as for a command.
 
@@ -109,6 +134,7 @@ def template_of(name: str) -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "as_part": as_part,
         "course_text": lambda source: Markdown(trusted=True)(source),
         "answer": lambda cell: Markdown(trusted=False)(cell.source, cell.get("attachments")),
     }

@@ -23,7 +23,7 @@ from grader.book.statuses import by_student
 from grader.by_hand.rights import Rights
 from grader.course import Course, make_private
 from grader.errors import GraderError
-from grader.files import TIMESTAMP, time_of
+from grader.files import TIMESTAMP, content_of, put, time_of
 from grader.people.students import student_id
 from grader.receive.exchange import inbound_of
 from grader.reference.lab import Lab
@@ -201,7 +201,7 @@ def waiting_in_exchange(course: Course) -> dict[str, int]:
 
 def _time_in(file: Path) -> datetime:
     try:
-        return time_of(file.read_text("utf-8").strip()) or datetime.min
+        return time_of(content_of(file, 1_000).decode("utf-8").strip()) or datetime.min
     except (OSError, ValueError):
         return datetime.min
 
@@ -222,14 +222,14 @@ def note_returned(lab: Lab) -> None:
 
 def _remember(note: Path, text: str) -> None:
     make_private(note.parent)
-    note.write_text(text, "utf-8")
+    put(note, text.encode())
 
 
 def returned(lab: Lab) -> str:
     """The digest of the pages that were returned last; empty if none were."""
     try:
-        return _note(lab.course, lab.name, "returned").read_text("utf-8")
-    except OSError:
+        return content_of(_note(lab.course, lab.name, "returned"), 1_000).decode("utf-8")
+    except (OSError, ValueError):
         return ""
 
 

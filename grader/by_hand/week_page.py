@@ -13,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jupyter_server.utils import url_path_join
-
 from grader.book.gradebook import Gradebook
 from grader.by_hand import running
 from grader.by_hand.blind import without_names
@@ -22,7 +20,7 @@ from grader.by_hand.extending import extend
 from grader.by_hand.overview import WEEK, short
 from grader.by_hand.rights import Refused
 from grader.by_hand.running import Run
-from grader.by_hand.web import Page, allowed
+from grader.by_hand.web import Page, allowed, number_in
 from grader.by_hand.week import Seen, Step, requests_for, week
 from grader.errors import GraderError
 from grader.people.roster import Person
@@ -71,9 +69,6 @@ class _Week(Page):
             raise GraderError(f"Write at most {_MAX_TEXT:,} characters.")
         return text
 
-    def go_to(self, *parts: str) -> None:
-        self.redirect(url_path_join(self.base_url, WEEK, *parts))
-
 
 class _Table(_Week):
     @allowed
@@ -108,7 +103,7 @@ class _Stop(_Week):
     def post(self) -> None:
         self.rights.see_that_it_is_an_instructor()
         running.stop(self.course)
-        self.go_to()
+        self.go_to(WEEK)
 
 
 class _Start(_Week):
@@ -122,7 +117,7 @@ class _Start(_Week):
             raise GraderError("The form is broken: load the page again.") from None
         source = self.argument("source").strip() if step is Step.COLLECT else ""
         running.start(self.course, lab, step, self.who(), source)
-        self.go_to()
+        self.go_to(WEEK)
 
 
 class _Lab(_Week):
@@ -140,7 +135,7 @@ class _Lab(_Week):
             if not why.strip():
                 raise GraderError("Say why: the reason is for the log. Nothing has changed.")
             try:
-                count = float(days.replace(",", "."))
+                count = number_in(days)
             except ValueError:
                 raise GraderError(f"{days!r} is not a number of days. Nothing has changed.") from None
             with Gradebook.open(self.course) as gradebook:
@@ -231,7 +226,7 @@ class _Request(_Week):
         except GraderError as error:
             self._show(seen, [str(error)])
             return
-        self.go_to("requests")
+        self.go_to(WEEK, "requests")
 
     def _decide(self, seen: Seen) -> None:
         reason = legible(self.get_body_argument("reason", "")).strip()
@@ -241,9 +236,9 @@ class _Request(_Week):
             )
         points = None
         if self.get_body_argument("decision", "") == "points":
-            written = self.argument("points").replace(",", ".")
+            written = self.argument("points")
             try:
-                points = float(written)
+                points = number_in(written)
             except ValueError:
                 raise GraderError(f"{written!r} is not a number of points. Nothing has changed.") from None
         with Gradebook.open(self.course) as gradebook:

@@ -70,10 +70,10 @@ def queue(
 
     \b
     Examples:
-      grader queue 12 --readers ana,ben --second 10%
-      grader queue 12 --reader ana
-      grader queue 12 --agreement
-      grader queue 12 --release
+      grader queue 13 --readers ana,ben --second 10%
+      grader queue 13 --reader ana
+      grader queue 13 --agreement
+      grader queue 13 --release
     """
 
     from grader.book.gradebook import Gradebook, students_of
@@ -204,7 +204,16 @@ class _ListUnlessNamed(Group):
         return super().parse_args(ctx, args)
 
 
-requests_app = Commands(cls=_ListUnlessNamed, help="Regrade requests: list, read, decide.")
+requests_app = Commands(
+    cls=_ListUnlessNamed,
+    help="""Regrade requests: list, read, decide.
+
+    \b
+    Examples:
+      grader requests
+      grader requests show 3
+    """,
+)
 app.add_typer(requests_app, name="requests")
 
 
@@ -214,7 +223,13 @@ def requests_list(
     section: Section = None,
     out: TableFile = None,
 ) -> None:
-    """List requests, the open ones last. The same as `grader requests [LAB]`."""
+    """List requests, the open ones last. The same as `grader requests [LAB]`.
+
+    \b
+    Examples:
+      grader requests list
+      grader requests list 02 --section Monday
+    """
 
     from grader.book.gradebook import students_of
     from grader.reference.lab import Lab
@@ -266,7 +281,12 @@ def requests_add(
 def requests_show(
     number: Annotated[int, typer.Argument(metavar="NO", help="Number in the list.")],
 ) -> None:
-    """Show a request, the answer that it is about, what the check said, and the points."""
+    """Show a request, the answer that it is about, what the check said, and the points.
+
+    \b
+    Examples:
+      grader requests show 3
+    """
 
     from grader.show.requests import details
 

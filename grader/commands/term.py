@@ -21,6 +21,7 @@ from grader.commands.terminal import (
 )
 from grader.course import Course
 from grader.errors import GraderError
+from grader.files import content_of
 
 app = Commands()
 
@@ -91,7 +92,7 @@ def _enter_rules(course: Course, file: Path, why: str) -> None:
             "Say why the rules change, for the log: --because 'decided on 1 October'. Nothing has changed."
         )
     try:
-        text = file.read_text("utf-8")
+        text = content_of(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GraderError(
             f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not in UTF-8'}. Nothing has changed."

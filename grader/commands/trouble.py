@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -183,11 +182,14 @@ def _show_backups(course: Course) -> None:
 def _trouble_with_gradebook(course: Course) -> GraderError | None:
     """Why the gradebook cannot be used, if it cannot."""
 
+    from grader.book.backups import see_that_it_is_whole
     from grader.book.file import opened
     from grader.book.state import is_there
 
     try:
-        with opened(course) if is_there(course) else nullcontext():
-            return None
+        if is_there(course):
+            with opened(course):
+                see_that_it_is_whole(course)
     except GraderError as error:
         return error
+    return None

@@ -25,7 +25,7 @@ from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError, see_whether_it_was_ctrl_c
-from grader.files import SECRET, TIMESTAMP
+from grader.files import SECRET, TIMESTAMP, at_once, put, state_in
 from grader.grade import pool
 from grader.grade.resume import Again, copies, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
@@ -86,18 +86,16 @@ def class_seed(lab: Lab, on_hand_in: bool = False) -> int:
     """
     file, name = lab.course.grading / "seeds.json", f"{lab.name}, on hand-in" if on_hand_in else lab.name
     try:
-        seeds = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        if not isinstance(seeds, dict):
-            raise ValueError("it is not a table of labs and numbers")
+        seeds = state_in(file, {str: int}) if file.exists() else {}
         if name not in seeds:
             seeds[name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
             make_private(file.parent)
-            _put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
+            put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
         seed = seeds[name]
-        if type(seed) is not int or not 0 <= seed < _SEEDS:  # True is an int as well
+        if not 0 <= seed < _SEEDS:
             raise ValueError(f"the seed of {name} is not a whole number from 0 to {_SEEDS - 1}")
         return seed
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CourseError(
             f"{file}, which has the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
             "that back. If not, delete the file: each lab then gets a new seed, and work that is graded again may get "
@@ -394,10 +392,10 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
     beside = {TIMESTAMP: graded.timestamp, SECRET: graded.secret}
     try:
         make_private(target)
-        _put(target / lab.notebook_name, graded.notebook)
+        put(target / lab.notebook_name, graded.notebook)
         for name, text in beside.items():
             if text:
-                _put(target / name, text.encode())
+                put(target / name, text.encode())
             else:  # left by an earlier submission
                 (target / name).unlink(missing_ok=True)
     except OSError as error:
@@ -405,29 +403,6 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
             f"The graded notebook of {graded.record.student} cannot be written into {target}: {error.strerror}. "
             f"Make sure that the disk has room and that the folder can be written to. {_GO_ON}"
         ) from None
-
-
-def _put(file: Path, data: bytes, mode: int = 0o666) -> None:
-    """Writes a file completely or not at all, even if the power fails.
-
-    Args:
-        mode: its permissions, before the umask is applied.
-
-    Raises:
-        OSError: it was not written; the previous version, if any, is still there.
-    """
-    scratch = file.with_name(f".{file.name}.new")
-    try:
-        scratch.unlink(missing_ok=True)  # left by a run that was killed: it may have another mode
-        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        scratch.replace(file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            scratch.unlink(missing_ok=True)
-        raise
 
 
 def _remove_scratch(lab: Lab) -> None:
@@ -465,7 +440,7 @@ def locked(course: Course, name: str, busy: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         try:
             make_private(course.grading)
-            file = stack.enter_context((course.grading / name).open("a"))
+            file = stack.enter_context(open(course.grading / name, "a", opener=at_once))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy(busy) from None

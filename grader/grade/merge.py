@@ -17,6 +17,7 @@ from grader.book.file import MERGE, unfinished_merge
 from grader.book.gradebook import Gradebook
 from grader.course import Course, make_private
 from grader.errors import GraderError
+from grader.files import put
 from grader.grade.autograde import alone
 from grader.people.roster import Person
 from grader.reference.lab import Lab
@@ -134,9 +135,7 @@ def carry_out(course: Course, merge: Merge, keep: str | None = None, why: str = 
                 raise GraderError(
                     "There is other work now than a moment ago. Nothing has changed; run it again."
                 )
-            scratch = journal.with_suffix(".new")
-            scratch.write_text(json.dumps(asdict(merge)), "utf-8")
-            scratch.replace(journal)
+            put(journal, json.dumps(asdict(merge)).encode())
             with Gradebook.open(course, merging=True) as gradebook:
                 gradebook.merge(merge.old, merge.new, merge.removed, why)
             _move_folders(course, merge)

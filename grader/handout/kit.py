@@ -24,8 +24,15 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Question, read_questions
 from grader.author.rules import ROW
 from grader.core_path import pieces
-from grader.course import Course, CourseError
-from grader.handout.site import Say, ends, results_of, run_sphinx, write_static
+from grader.course import Course, text_of
+from grader.handout.site import (
+    Say,
+    ends,
+    results_of,
+    run_sphinx,
+    see_that_it_may_be_replaced,
+    write_static,
+)
 from grader.reference.lab import Lab, checked_exercise
 from grader.reference.teaching_notes import NOTES, Notes, Task, read_notes
 
@@ -96,16 +103,13 @@ def build_kit(course: Course, out: Path, run: Collection[str], say: Say = print)
     Raises:
         CourseError: a lab is unknown or fails, its notes are not complete, or the folder contains something else.
     """
-    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / _MARK).is_file())):
-        raise CourseError(
-            f"{out} contains something other than a teaching kit. Choose another folder with --out."
-        )
+    see_that_it_may_be_replaced(out, _MARK, "a teaching kit")
     labs = [Lab.load(course, name) for name in course.labs()]
     for name in run:
         Lab.load(course, name)
     pages = []
     for lab in labs:
-        page = Page(lab, read_notes(lab), read_questions((lab.folder / QUIZ).read_text("utf-8")))
+        page = Page(lab, read_notes(lab), read_questions(text_of(lab.folder / QUIZ)))
         say(f"{lab.name}: questions about its code ...")
         page.exam = examination(page)
         result = results_of(lab, course.build / "executed", lab.name in run, say)

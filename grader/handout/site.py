@@ -64,8 +64,7 @@ def build_site(
         CourseError: a lab is unknown or fails, a link leads nowhere, a page shows part of a solution, or the folder
             contains something else.
     """
-    if out.is_dir() and any(out.iterdir()) and not (out / ".buildinfo").is_file():
-        raise CourseError(f"{out} contains something other than a site. Choose another folder with --out.")
+    see_that_it_may_be_replaced(out, ".buildinfo", "a site")
     labs = [Lab.load(course, name) for name in course.labs()]
     for name in run:
         Lab.load(course, name)
@@ -325,6 +324,25 @@ _SETTINGS = {
 
 _UNUSED = ("*.map", "*.mo", "*.po", "*webpack-macros.html")
 """Files that themes bring along and no page uses."""
+
+
+def see_that_it_may_be_replaced(out: Path, mark: str, what: str) -> None:
+    """
+    Args:
+        mark: the file that a folder has which was made here.
+
+    Raises:
+        CourseError: something else is in the place of a folder that is to be made, or nothing can be put there.
+    """
+    if os.path.lexists(out) and not out.is_dir():
+        raise CourseError(f"{out} is no folder. Choose another one with --out.")
+    if out.is_dir() and any(out.iterdir()) and not (out / mark).is_file():
+        raise CourseError(f"{out} contains something other than {what}. Choose another folder with --out.")
+    above = next(folder for folder in out.absolute().parents if os.path.lexists(folder))
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise CourseError(
+            f"{out} cannot be made: {above} is no folder that can be written to. Choose another folder with --out."
+        )
 
 
 def run_sphinx(source: Path, built: Path, scratch: Path) -> None:

@@ -358,6 +358,8 @@ class Canvas(Server):
             if not isinstance(value, bool | None):
                 raise self.strange(f"whether the student {number} {what} is neither true nor false")
         late = self.number(said.get("seconds_late"), f"the seconds that the student {number} was late")
+        if late is not None and late < 0:
+            raise self.strange(f"the student {number} was late by less than nothing")
         name = user.get("name") if isinstance(user, dict) else None  # only shown
         return number, Entry(
             self.said(name) if isinstance(name, str) else "",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.files import printable, seen
+from grader.files import content_of, printable, seen
 
 MAX_BYTES = 20 * 2**20
 """The most bytes of a file, and of each part of an .xlsx when it is unpacked."""
@@ -57,9 +57,7 @@ def read_table(file: Path, score: Callable[[Sequence[str]], int]) -> Table:
         GraderError: it cannot be read as a table. The message says what it looks like, and how to save it anew.
     """
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise GraderError(f"{file} is larger than {MAX_BYTES // 2**20} MiB. Is it the class list?")
-        data = file.read_bytes()
+        data = content_of(file, MAX_BYTES)
     except OSError as error:
         raise GraderError(f"{file} cannot be read: {error.strerror}.") from None
     if data.startswith(b"PK\x03\x04"):

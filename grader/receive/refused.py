@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader.course import make_private
 from grader.errors import GraderError
+from grader.files import put, state_in
 from grader.reference.lab import Lab
 
 Refused = tuple[str, str]
@@ -30,9 +31,7 @@ def remember(lab: Lab, files: Sequence[Refused]) -> None:
             file.unlink(missing_ok=True)
             return
         make_private(file.parent)
-        scratch = file.with_suffix(".new")
-        scratch.write_text(json.dumps(files), "utf-8")
-        scratch.replace(file)
+        put(file, json.dumps(files).encode())
     except OSError as error:
         raise GraderError(f"{file} cannot be written: {error.strerror}.") from None
 
@@ -40,7 +39,7 @@ def remember(lab: Lab, files: Sequence[Refused]) -> None:
 def refused(lab: Lab) -> list[Refused]:
     """What is remembered; nothing, if its file is damaged."""
     with suppress(OSError, ValueError):
-        return [(name, why) for name, why in json.loads(_file(lab).read_text("utf-8"))]
+        return [(name, why) for name, why in state_in(_file(lab), [(str, str)])]
     return []
 
 

@@ -13,10 +13,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
+from grader.catalogue import Entry, cannot_be_imported, load_entries, run_cell, stand_ins_of
 from grader.core_path import mark, pieces
-from grader.course import Course, CourseError
-from grader.errors import place_of
+from grader.course import Course, CourseError, text_of
+from grader.errors import see_whether_it_was_ctrl_c
 from grader.files import toml_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def learners_lines(marked: str) -> set[int]:
 
 def line_of(file: Path, text: str) -> int:
     """The number of the first line of a file that contains a text; 1 if none does."""
-    lines = file.read_text("utf-8").splitlines()
+    lines = text_of(file).splitlines()
     return next((number for number, line in enumerate(lines, 1) if text in line), 1)
 
 
@@ -249,15 +249,15 @@ class Lab:
 
         file = self.folder / exercises.FILE_NAME
         try:
-            exercises.load(self.slug, file)
+            text_of(file)
         except FileNotFoundError:
             raise CourseError(
                 f"{file} is missing: it says what is checked. `grader new` writes one to start from."
             ) from None
-        except Exception as error:
-            raise CourseError(
-                f"{place_of(error, file)}: it cannot be imported: {type(error).__name__}: {error}"
-            ) from error
+        try:
+            exercises.load(self.slug, file)
+        except BaseException as error:
+            raise cannot_be_imported(error, file) from error
         found = exercises_of(self.slug)
         if not found:
             raise CourseError(f"{file}:1: there is no Exercise in it.")
@@ -278,10 +278,11 @@ class Lab:
 
     def _entries(self, file_name: str) -> dict[str, list[Entry]]:
         entries = load_entries(self.folder / file_name, lambda: self.solution_texts, lambda: self.reference)
-        if unknown := [name for name in entries if f"{self.slug}.{name}" not in self.exercises]:
-            raise CourseError(
-                f"{self.folder / file_name} names an exercise that the lab does not have: {unknown[0]}."
-            )
+        for name, (first, *_) in entries.items():
+            if f"{self.slug}.{name}" not in self.exercises:
+                raise CourseError(
+                    f"{self.folder / file_name}:{first.line} names an exercise that the lab does not have: {name}."
+                )
         return {f"{self.slug}.{name}": found for name, found in entries.items()}
 
     @cached_property
@@ -293,7 +294,7 @@ class Lab:
         """
         file = self.folder / SETTINGS
         try:
-            values = toml_of(file.read_text("utf-8"))
+            values = toml_of(text_of(file))
         except FileNotFoundError:
             raise CourseError(
                 f"{file} is missing: it names the lab. `grader new` writes one to start from."
@@ -301,7 +302,7 @@ class Lab:
         except ValueError as error:
             raise CourseError(f"{file} is not TOML: {error}") from None
         for name, kind in _KINDS.items():
-            if not isinstance(values.get(name), kind):
+            if not isinstance(values.get(name), kind) or values[name] == "":
                 raise CourseError(f"{file}: it needs a line `{name} = ...` with {_IN_WORDS[kind]}.")
         if more := sorted(set(values) - {*_KINDS, *_MAY_BE_THERE}):
             raise CourseError(f"{file}:{line_of(file, more[0])}: there is no setting {more[0]!r}.")
@@ -338,7 +339,7 @@ class Lab:
         """A fresh copy of the notebook as its author wrote it, with solutions and without what the build adds."""
         import jupytext  # half a second, and few commands read a source
 
-        notebook = jupytext.read(self.folder / f"{self.name}.py")
+        notebook = jupytext.reads(text_of(self.folder / f"{self.name}.py"), {"extension": ".py"})
         notebook.metadata.pop("jupytext", None)
         notebook.nbformat_minor = 5
         return notebook
@@ -478,7 +479,8 @@ class Lab:
                 file_name = f"<{self.name}: {cell.id}>"
                 try:
                     run_cell(cell.source, file_name, namespace)
-                except Exception as error:
+                except BaseException as error:
+                    see_whether_it_was_ctrl_c(error)
                     raise CourseError(
                         f"{self.name}: cell {cell.id!r} of the solution fails outside a notebook: "
                         f"{type(error).__name__}: {error}. If grading does not need it, tag it {SKIP_TAG!r}."
@@ -496,7 +498,7 @@ class Lab:
 
         file = self.folder / HIDDEN
         try:
-            return {name: np.array(values) for name, values in json.loads(file.read_text("utf-8")).items()}
+            return {name: np.array(values) for name, values in json.loads(text_of(file)).items()}
         except FileNotFoundError:
             return {}
         except (ValueError, AttributeError) as error:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course import CourseError
+from grader.course import CourseError, text_of
 from grader.reference.lab import Lab
 
 NOTES = "teaching.md"
@@ -72,9 +72,9 @@ def read_notes(lab: Lab) -> Notes | None:
         CourseError: they are not complete; the message says where and what is missing.
     """
     path = lab.folder / NOTES
-    if not path.is_file():
+    if not path.exists():
         return None
-    text, file = path.read_text("utf-8"), path.relative_to(lab.course.root)
+    text, file = text_of(path), path.relative_to(lab.course.root)
     parts = {title: body for title, body, _ in _sections(text, "## ")}
     for wanted in ("On the board", "If time is short", "Mistakes", "Discussion", "Exam"):
         if not parts.get(wanted, "").strip():

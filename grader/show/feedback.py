@@ -31,7 +31,7 @@ from grader.book.results import Result
 from grader.book.rubric import Line
 from grader.course import Course, make_private
 from grader.errors import NO_ROOM, GraderError
-from grader.files import SECRET, TIMESTAMP
+from grader.files import SECRET, TIMESTAMP, at_once, put, state_of
 from grader.grade.pool import Lost, Pool, prepare
 from grader.grade.resume import version
 from grader.people.roster import Person
@@ -120,8 +120,11 @@ def outdated(lab: Lab, gradebook: Gradebook, results: Iterable[Result]) -> list[
     """Students whose page is not there, or would be made anew: of those with one of these results and a graded notebook."""
     graded, pages = {*_graded(lab)}, _pages(lab, gradebook)
     try:
-        with (lab.course.grading / "pages" / f"{lab.name}.jsonl").open(
-            encoding="utf-8", errors="replace"
+        with open(
+            lab.course.grading / "pages" / f"{lab.name}.jsonl",
+            encoding="utf-8",
+            errors="replace",
+            opener=at_once,
         ) as file:
             notes = _noted(file)
     except OSError:
@@ -214,9 +217,7 @@ class _Pages:
             }
             facts = enter(notebook, result, self.lines.get(result.student, {}))
             text = as_html(notebook, facts | names)
-            scratch = target / f".{self._page.name}.new"
-            scratch.write_text(text, "utf-8")
-            scratch.replace(target / self._page.name)
+            put(target / self._page.name, text.encode())
             return _Note(self._inputs(result, data), self._digest(target))
         except Exception as error:
             self.remove(result.student)
@@ -235,9 +236,8 @@ class _Pages:
         return note == _Note(self._inputs(result, data), made)
 
     def remove(self, student: str) -> None:
-        for name in (self._page.name, f".{self._page.name}.new"):
-            with contextlib.suppress(OSError):
-                (self._target(student) / name).unlink()
+        with contextlib.suppress(OSError):
+            (self._target(student) / self._page).unlink()
 
     @property
     def _page(self) -> Path:
@@ -355,7 +355,7 @@ def _opened_notes(lab: Lab) -> Iterator[IO[str]]:
     try:
         make_private(lab.course.feedback)
         make_private(path.parent)
-        with path.open("a+", encoding="utf-8", errors="replace") as file:
+        with open(path, "a+", encoding="utf-8", errors="replace", opener=at_once) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield file
     except BlockingIOError:
@@ -387,8 +387,8 @@ def _read(file: IO[str]) -> dict[str, _Note]:
 def _noted(lines: Iterable[str]) -> dict[str, _Note]:
     notes: dict[str, _Note] = {}
     for line in lines:
-        with contextlib.suppress(ValueError, TypeError):
-            student, inputs, page = json.loads(line)
+        with contextlib.suppress(ValueError):
+            student, inputs, page = state_of(line, (str, str, str))
             notes[student] = _Note(inputs, page)
     return notes
 

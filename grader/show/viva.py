@@ -25,7 +25,7 @@ from grader.book.gradebook import Gradebook
 from grader.book.results import Result
 from grader.course import make_private
 from grader.errors import GraderError
-from grader.files import TIMESTAMP, find_notebook
+from grader.files import TIMESTAMP, content_of, find_notebook
 from grader.grade.autograde import class_seed
 from grader.grade.results import MAX_SOURCE
 from grader.receive.beside import in_folder
@@ -298,7 +298,7 @@ def _time_of(folder: Path) -> str:
     """When something was handed in, as it was noted; empty if it was not."""
     file = folder / TIMESTAMP
     try:
-        return "" if file.is_symlink() else file.read_text("utf-8")[:16].strip()
+        return "" if file.is_symlink() else content_of(file).decode("utf-8")[:16].strip()
     except (OSError, UnicodeDecodeError):
         return ""
 

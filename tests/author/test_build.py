@@ -192,7 +192,8 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
             "return x + x + 1",
             "solutions/00_tiny/variants.py:6: tiny.double: the correct variant added_to_itself fails",
         ),
-        ("variants.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
+        ("variants.py", '"double"', '"treble"', "variants.py:6 names an exercise that the lab does not have"),
+        ("lab.toml", "title = ", "title = '' # ", "lab.toml: it needs a line `title = ...` with a text"),
         (
             "misconceptions.py",
             "from grader",
@@ -524,6 +525,49 @@ def test_a_file_that_is_missing_is_named(tiny, file):
         made(tiny)
     assert all(line.startswith("00_tiny: ") for line in str(error.value).splitlines())
     assert file in str(error.value)
+
+
+@pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA, "teaching.md", "00_tiny.py"])
+@pytest.mark.parametrize(("more", "words"), [(b"# \xe9\n", "is not in UTF-8"), (b"# \0\n", "NUL character")])
+def test_a_file_that_is_no_text_is_named_with_its_line(tiny, file, more, words):
+    lines = (tiny / file).read_bytes().count(b"\n")
+    with (tiny / file).open("ab") as opened:
+        opened.write(more)
+    with pytest.raises(CourseError, match=rf"{file}:{lines + 1}: it .*{words}"):
+        made(tiny)
+
+
+@pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA, "teaching.md", "mutants.json"])
+def test_a_folder_in_the_place_of_a_file_is_named(tiny, file):
+    (tiny / file).unlink(missing_ok=True)
+    (tiny / file).mkdir()
+    with pytest.raises(CourseError, match=f"{file} cannot be read: "):
+        made(tiny)
+
+
+@pytest.mark.parametrize("file", [EX, MI, VA])
+@pytest.mark.parametrize("how", ["SystemExit(3)", "type('Own', (BaseException,), {})('so')"])
+def test_however_a_file_ends_its_import_its_line_is_named(tiny, file, how):
+    lines = (tiny / file).read_bytes().count(b"\n")
+    with (tiny / file).open("a") as opened:
+        opened.write(f"raise {how}\n")
+    with pytest.raises(
+        CourseError, match=rf"{file}:{lines + 1}: it cannot be imported: (SystemExit: 3|Own: so)"
+    ):
+        made(tiny)
+
+
+def test_ctrl_c_while_a_lab_is_read_stops_the_build(tiny):
+    with (tiny / MI).open("a") as opened:
+        opened.write("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        made(tiny)
+
+
+def test_a_case_without_a_title_is_refused(tiny, monkeypatch):
+    with_cases(monkeypatch, tiny, ORDINARY, Case(" ", ORDINARY.inputs))
+    with pytest.raises(BuildError, match=r"exercises\.py:\d+: a case of double has no title"):
+        made(tiny)
 
 
 def test_answers_that_are_always_in_the_same_place_are_refused(tiny):

@@ -7,21 +7,25 @@ import gzip
 import html
 import io
 import json
+import re
 import textwrap
 import zipfile
 import zlib
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import nbformat
 import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from pygments import highlight
 from pygments.formatters import HtmlFormatter, SvgFormatter, TerminalFormatter
 from pygments.lexers import PythonLexer
 
 from grader.author.leaks import Secrets
+from grader.author.secret_lines import telling_lines
 
 LINES = [
     "scores = keys @ query / np.sqrt(query.size)",
@@ -62,7 +66,7 @@ def shown_as_html(line: str) -> str:
 
 
 def in_base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+    return in_base64_of(text.encode())
 
 
 FORMS: dict[str, Callable[[str], str | bytes]] = {
@@ -125,8 +129,50 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     "arrays of texts": lambda line: arrays(names=np.array([line, "x"]).astype("S")),
     "Sphinx's inventory": lambda line: b"# Sphinx inventory version 2\n# P\n# V\n# zlib\n" + zlib.compress(line.encode()),
     "UTF-16": lambda line: f"{PUBLIC}{line}".encode("utf-16"),
+    "UTF-16 without its mark": lambda line: f"{PUBLIC}{line}".encode("utf-16-le"),
+    "UTF-32": lambda line: line.encode("utf-32"),
+    "an array of texts": lambda line: array(np.array([line, "x"])),
+    "arrays of texts, packed": lambda line: arrays(names=np.array([line, "x"])),
+    "zlib": lambda line: zlib.compress(line.encode()),
+    "zlib in base64": lambda line: in_base64_of(zlib.compress(f"{PUBLIC}{line}".encode())),
+    "as a form is sent": lambda line: f"https://example.org/?code={quote_plus(line)}",
+    "as octal numbers": lambda line: "".join(c if c.isalnum() else f"\\{ord(c):03o}" for c in line),
+    "as a list of tokens": lambda line: json.dumps(re.findall(r'"[^"]*"|\w+|[^\w\s]', line)),
+    "in coloured HTML in Latin-1": lambda line: b"\xe9 " + coloured(HtmlFormatter())(line).encode(),
+    "a packed text in a picture": lambda line: picture(line),
+    "broken over lines behind prompts": lambda line: f">>> {broken(line)}".replace("\n", "\n... "),
+    "broken over lines with line numbers": lambda line: f"12 {broken(line)}".replace("\n", "\n13 "),
+    "broken over lines as a difference": lambda line: f"+{broken(line)}".replace("\n", "\n+"),
+    "broken over lines, quoted": lambda line: f"> {broken(line)}".replace("\n", "\n> "),
+    "broken over lines with a comment": lambda line: broken(line).replace("\n", "  # as before\n"),
+    "broken over rows of a table": lambda line: f"<td>1</td><td>{html.escape(broken(line))}</td>".replace(
+        "\n", "</td></tr><tr><td>2</td><td>"
+    ),
     "a text in a picture": lambda line: b"\x89PNG\r\n\x1a\n\0\0tEXtSource\0" + line.encode() + b"\xff\xfe\0",
 }  # fmt: skip
+
+
+def array(texts: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, texts)
+    return file.getvalue()
+
+
+def in_base64_of(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def picture(text: str) -> bytes:
+    file, told = io.BytesIO(), PngInfo()
+    told.add_text("code", text * 3, zip=True)
+    Image.new("RGB", (2, 2)).save(file, "PNG", pnginfo=told)
+    return file.getvalue()
+
+
+def broken(line: str) -> str:
+    """A line in two, at its first bracket, comma or operator."""
+    place = re.search(r"[,(\[{]| \S ", line).end()
+    return f"{line[:place]}\n{line[place:]}"
 
 
 def zipped_twice(line: str) -> bytes:
@@ -155,20 +201,70 @@ def test_what_is_public_is_no_secret():
     assert secrets.shown_by("\n".join(LINES)) == [(line, "the solution") for line in LINES[1:]]
 
 
-@pytest.mark.parametrize(
-    "part",
-    ["target_ids, memory, mask, source", 'metrics=["accuracy", "loss"],', "self.layers = nn.ModuleList("],
-)
+PARTS = [
+    "target_ids, memory, mask, source",
+    'metrics=["accuracy", "loss"],',
+    "self.layers = nn.ModuleList(",
+    "+ self.positions[: source_ids.shape[1]])",
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_part_of_a_statement_counts_as_a_whole_line_only(part):
     secrets = Secrets({part: "the solution"})
     assert secrets.shown_by(f"call(self, {part} more)") == []
+    assert (
+        secrets.shown_by('call("target_ids", "memory", "mask", "source")') == []
+    )  # names, not what has them
+    around = ["x = f(", f"    {part}", ")"]
+    lines, ended = "\n".join(around), [f"{each}\n" for each in around]
     for planted in (
         f"x\n    {part}\ny",
         f"----> 3     {part}\n",
-        json.dumps(f"x\n  {part}\ny"),
+        json.dumps(lines),
         f"<b>x</b>\n{part}\n",
+        ">>> " + lines.replace("\n", "\n... "),
+        "In [1]: " + lines.replace("\n", "\n   ...: "),
+        "# " + lines.replace("\n", "\n# "),
+        repr(around),
+        repr(ended),
+        json.dumps({"source": ended}),
+        html.escape(lines).replace("\n", "<br>"),
+        lines.replace("\n", "  # why\n"),
     ):
         assert secrets.shown_by(planted) == [(part, "the solution")], planted
+
+
+STATEMENT = """x = self.dropout(scale * self.embedding(source_ids)  # (batch, seq_len, width)
+                 + self.positions[: source_ids.shape[1]],
+                 )"""
+MANY_LINES = {
+    "as it is": lambda text: text,
+    "on one line": lambda text: " ".join(re.sub("#.*", "", text).split()).replace(", )", ")"),
+    "behind prompts": lambda text: ">>> " + text.replace("\n", "\n... "),
+    "behind IPython's prompts": lambda text: "In [1]: " + text.replace("\n", "\n   ...: "),
+    "as comments": lambda text: "# " + text.replace("\n", "\n# "),
+    "as a list of lines": lambda text: repr(text.splitlines()),
+    "as a notebook's source": lambda text: json.dumps({"source": text.splitlines(keepends=True)}),
+    "as HTML": lambda text: html.escape(text).replace("\n", "<br>&nbsp;"),
+}
+
+
+@pytest.mark.parametrize("form", MANY_LINES)
+def test_a_statement_of_several_lines_is_found_as_one(form):
+    lines = telling_lines(STATEMENT)
+    whole = lines[-1]
+    assert len(lines) == 3 and whole.startswith("x = self.dropout") and whole.endswith("]], )")
+    assert (whole, "s") in Secrets(dict.fromkeys(lines, "s")).shown_by(MANY_LINES[form](STATEMENT))
+    other = STATEMENT.replace("[: ", "[1 : ")
+    assert (whole, "s") not in Secrets(dict.fromkeys(lines, "s")).shown_by(MANY_LINES[form](other))
+
+
+def test_a_long_page_of_tokens_is_read_at_once():
+    """Each gap of a statement can be tried in one way only."""
+    line = "x = " + " + ".join(["weights[0]"] * 60)
+    page = json.dumps(re.findall(r"\w+|[^\w\s]", line)[:-1] * 50)
+    assert Secrets({f"{line} @ weights": "s"}).shown_by(page) == []
 
 
 def test_a_packed_file_that_is_broken_stops_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -29,11 +30,14 @@ from grader.book import backups as gradebook_backups
 from grader.book.backups import NEWEST, Backup, backups, folder_of, restore, surplus
 from grader.book.gradebook import Gradebook
 from grader.book.state import marker_of
+from grader.by_hand import running
+from grader.by_hand.week import Step, returned
 from grader.cli import app
-from grader.course import Course
+from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.people.roster import Person
+from grader.receive import refused
 from grader.reference.lab import Lab
 
 SIZE = 3
@@ -98,7 +102,14 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("damaged", [emptied, halved, shortened, zeroed, removed])
+def torn(file: Path) -> None:
+    """Pages in its middle are lost, which opening it does not tell."""
+    with file.open("r+b") as opened:
+        opened.seek(40 * 4096)
+        opened.write(bytes(10 * 4096))
+
+
+@pytest.mark.parametrize("damaged", [emptied, halved, shortened, zeroed, removed, torn])
 def test_a_damaged_gradebook_stops_every_command_with_what_to_do(course, monkeypatch, damaged):
     hand_in_class(Lab.load(course, START), 1)
     (course.submitted / "s00" / START / "start_here.ipynb").rename(course.root / "start_here_s00.ipynb")
@@ -108,7 +119,7 @@ def test_a_damaged_gradebook_stops_every_command_with_what_to_do(course, monkeyp
     for arguments in COMMANDS:
         told = command(course, monkeypatch, *arguments)
         said = " ".join(told.output.split())
-        assert told.exit_code == 1, (arguments, told.output)
+        assert told.exit_code == 1 and isinstance(told.exception, SystemExit), (arguments, told.exception)
         assert str(course.gradebook) in said and "`grader restore NAME`" in said, (arguments, said)
         assert "Traceback" not in told.output
     newest = backups(course)[0]
@@ -196,9 +207,77 @@ def test_a_command_that_changes_nothing_writes_nothing(course):
     assert [file.stat().st_mtime_ns for file in files] == before
 
 
-def test_a_new_course_starts_without_a_word_and_a_new_gradebook_when_both_files_are_gone(course):
+def test_a_new_gradebook_is_begun_when_both_files_are_gone_and_the_backups_of_the_old_one_are_named(
+    course, capsys
+):
+    newest = backups(course)[0]
+    assert capsys.readouterr().err == ""
     without_gradebook(course)
     assert on_roster(course) == []
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"grader restore {newest.name}" in said
+    assert on_roster(course) == [] and capsys.readouterr().err == ""
+
+
+def folder(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    file.mkdir()
+
+
+def pipe(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+
+
+def text(content: str) -> Callable[[Path], None]:
+    return lambda file: (file.write_text(content), None)[1]
+
+
+NOTED = {"submissions": 0, "by_hand": 0, "requests": 0, "on_roster": 1, "changed": "", "first": "a", "last": "b", "logged": 1}  # fmt: skip
+PLANNED = {"old": "a", "new": "b", "labs": [], "dropped": {}, "removed": [], "moves": [], "both": []}
+NO_STATE = [folder, pipe, *map(text, ("", "\0", "[1]", '{"a": []}', "[" * 100_000))]
+OF_THEIR_OWN = {
+    "gradebook.json": [
+        text(json.dumps({"file": [1, 2], "contents": {**NOTED, **wrong}}))
+        for wrong in ({"submissions": "many"}, {"changed": 7}, {"last": []}, {"logged": None}, {"last": "\ud800"})
+    ],
+    "merge.json": [
+        text(json.dumps({**PLANNED, **wrong}))
+        for wrong in ({"old": 5}, {"labs": "01"}, {"dropped": []}, {"moves": [["a"]]}, {"moves": [["\0", "b"]]})
+    ],
+    "seeds.json": [text(json.dumps({START: "5"})), text(json.dumps({START: True}))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [(name, wrong) for name, own in OF_THEIR_OWN.items() for wrong in [*NO_STATE, *own]]
+)
+def test_whatever_is_in_the_place_of_a_file_of_state_is_told_in_a_sentence(course, monkeypatch, name, wrong):
+    hand_in_class(Lab.load(course, START), 1)
+    place = course.grading / name
+    wrong(place)
+    if name == "gradebook.json":  # whether it looks like the one that was noted is asked first
+        os.utime(course.gradebook)
+    for arguments in [("autograde", START, "--sandbox", "none")] if name == "seeds.json" else COMMANDS[1:3]:
+        told = command(course, monkeypatch, *arguments)
+        said = " ".join(told.output.split())
+        assert told.exit_code == 1 and isinstance(told.exception, SystemExit), (arguments, told.exception)
+        assert str(place) in said and ("remove" in said or "delete" in said or "Make the file" in said), said
+
+
+@pytest.mark.parametrize("wrong", NO_STATE)
+def test_what_only_saves_time_or_tells_is_left_out_if_it_is_damaged(course, wrong):
+    lab = Lab.load(course, START)
+    refused.remember(lab, [("a", "b")])
+    make_private(course.grading / "week")
+    running.write(course, running.Run(START, Step.GRADE, "", "now", outcome="done"))
+    assert refused.refused(lab) == [("a", "b")] and running.last(course).lab == START
+    wrong(course.grading / "refused" / f"{START}.json")
+    wrong(course.grading / "week" / "run.json")
+    wrong(course.grading / "week" / f"{START}-returned.txt")
+    pipe(course.grading / "week" / "lock")
+    assert refused.refused(lab) == [] and running.last(course) is None
+    assert isinstance(returned(lab), str)
 
 
 def test_any_gradebook_can_be_put_in_place_and_the_one_before_it_stays(course, monkeypatch, tmp_path):

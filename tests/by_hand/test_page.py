@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -320,6 +321,13 @@ def test_an_address_that_leads_nowhere_is_answered_in_a_sentence(lab, server, so
     address = f"{server.rpartition('/')[0]}/{place[3:]}" if place.startswith("..") else f"{server}/{place}"
     told = somebody.get(address.format(page=page_of(lab, "ana")))
     assert told.status_code == 409 and words in unescape(told.text) and "Traceback" not in told.text
+
+
+@pytest.mark.parametrize("reader", ["ana\nb", "a\0b", "a?b#c", "../..", "//evil.example", "€"])
+def test_whatever_name_an_address_has_it_leads_on_to_that_name(lab, server, somebody, reader):
+    part = quote(reader, safe="")
+    led = somebody.get(f"{server}/{part}/next", allow_redirects=False)
+    assert (led.status_code, led.headers.get("Location")) == (302, f"/by-hand/{START}/{part}")
 
 
 def test_where_a_hub_knows_who_asks_nobody_reads_in_another_s_name(lab, tmp_path):

@@ -149,8 +149,11 @@ def test_more_time_is_given_in_place_with_the_refusals_of_the_command(lab, serve
     assert "Saved: 2.5 extra days for s00." in told.text
     for fields, words in (
         ({"student": "nobody", "days": "1", "why": "x"}, "is not on the roster"),
-        ({"student": "s01", "days": "nan", "why": "x"}, "An extension is a number of days"),
-        ({"student": "s01", "days": "soon", "why": "x"}, "is not a number of days"),
+        *(
+            ({"student": "s01", "days": days, "why": "x"}, "is not a number of days")
+            for days in ("soon", "nan", "1_0", "١", "1e-320", "1e2", "0x10")
+        ),
+        ({"student": "s01", "days": "0.0001", "why": "x"}, "An extension is a number of days"),
         ({"student": "s01", "days": "1", "why": " "}, "Say why"),
         ({"student": "x" * 2000, "days": "1", "why": "x"}, "at most 1,000 characters"),
     ):
@@ -167,6 +170,7 @@ def test_a_request_is_decided_in_place(lab, server, somebody):
     for fields, words in (
         ({"decision": "keep", "reason": " "}, "Say why"),
         ({"decision": "points", "points": "many", "reason": "x"}, "is not a number of points"),
+        ({"decision": "points", "points": "1_0", "reason": "x"}, "is not a number of points"),
         ({"decision": "points", "points": "9999", "reason": "x"}, "cannot get 9999"),
     ):
         told = save(somebody, address, **fields)

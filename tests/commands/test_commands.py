@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from classroom import new_course, with_gradebook
 from project import ROOT
 from rich.console import Console
 from typer.main import get_command, get_group
 from typer.testing import CliRunner
 
+from grader.book.rubric import questions as questions_in
 from grader.cli import COMMANDS, app
 from grader.commands import week
 from grader.course import Course, CourseError
 from grader.grade.work import Record
+from grader.reference.lab import Lab
 
 HEAVY = (
     "jupytext",
@@ -66,6 +71,16 @@ def test_help_shows_no_types():
             assert not re.search(r"<\w+>|[<≤]=|╭", help_of(name)), name
 
 
+def all_commands() -> list[str]:
+    """Names of all commands, those of groups with their group's."""
+    found = []
+    for commands in COMMANDS.values():
+        for name, (module, _) in commands.items():
+            own = get_group(importlib.import_module(f"grader.commands.{module}").app).commands[name]
+            found += [name, *(f"{name} {part}" for part in getattr(own, "commands", {}))]
+    return found
+
+
 def written_in(text: str) -> list[str]:
     """The calls of ``grader`` that stand alone on a line of a guide or of help, without comments."""
     lines = re.findall(r"^ +(?:\.venv/bin/)?grader ([a-z].+)$", text, re.M)
@@ -92,13 +107,44 @@ def test_what_a_guide_says_to_type_is_understood(guide, monkeypatch):
 
 def test_help_gives_examples_that_are_understood(monkeypatch):
     monkeypatch.chdir(ROOT)
-    for commands in COMMANDS.values():
-        for name in commands:
-            examples = [call for call in written_in(help_of(name)) if call.startswith(name)]
-            assert examples or name == "requests", name
-            for call in examples:
-                if "14_my_lab" not in call:
-                    parsed(call)
+    for name in all_commands():
+        examples = [call for call in written_in(help_of(*name.split())) if call.startswith(name)]
+        assert examples, name
+        for call in examples:
+            if "14_my_lab" not in call:
+                parsed(call)
+
+
+def test_the_lab_in_the_examples_of_the_queue_has_answers_that_people_grade(course):
+    for call in written_in(help_of("queue")):
+        assert questions_in(Lab.load(course, course.lab_named(call.split()[1])).release()), call
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "roster import FILE",
+        "roster teams FILE",
+        "status import FILE",
+        "grades --rules FILE --because x",
+        "requests add FILE",
+        "doctor FILE --lab 00",
+        "restore FILE",
+        "collect 00 FILE",
+        "export 00 --format moodle --worksheet FILE",
+    ],
+)
+@pytest.mark.parametrize("file", ["pipe", "/dev/zero", "folder", "missing"])
+def test_whatever_a_person_names_for_a_file_is_answered_at_once(tmp_path, monkeypatch, call, file):
+    course = with_gradebook(new_course(tmp_path))
+    monkeypatch.chdir(course.root)
+    os.mkfifo("pipe")
+    Path("folder").mkdir()
+    told = CliRunner().invoke(app, shlex.split(call.replace("FILE", file)))
+    said = " ".join(told.output.split())
+    assert isinstance(told.exception, SystemExit | None), (told.exception, said)
+    assert told.exit_code or call.split()[0] in ("requests", "collect", "doctor"), said
+    assert file in said or "no" in said.lower(), said
 
 
 @pytest.mark.parametrize(

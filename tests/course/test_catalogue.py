@@ -91,14 +91,14 @@ def test_a_slip_in_a_class_sees_what_the_notebook_has(written):
 
 def test_several_replacements_are_made_in_the_text_as_it_is_there(written):
     ((entry,),) = written(
-        'slip("double", "exchanged", "", "", ("x / 2", "x + x"), ("x + x", "half_of(x)"), ("twice", "result", 2))'
+        'slip("double", "exchanged", "So.", "", ("x / 2", "x + x"), ("x + x", "half_of(x)"), ("twice", "result", 2))'
     ).values()
     assert entry.value(6) == 12
     assert entry.source.count("result") == 2 and "twice" not in entry.source
 
 
 def test_a_replacement_may_be_made_as_often_as_it_says(written):
-    ((entry,),) = written('slip("Layer", "fixed", "", "", ("self.step", "self.steps", 3))').values()
+    ((entry,),) = written('slip("Layer", "fixed", "So.", "", ("self.step", "self.steps", 3))').values()
     assert entry.source.count("self.steps") == 3
     assert entry.value(3).call(1) == 8
 
@@ -106,7 +106,7 @@ def test_a_replacement_may_be_made_as_often_as_it_says(written):
 def test_a_slip_leaves_the_reference_alone(written):
     names = reference()
     written.path.parent.mkdir()
-    written.path.write_text(HEAD + 'slip("double", "halved", "", "", ("x + x", "half_of(x)"))')
+    written.path.write_text(HEAD + 'slip("double", "halved", "So.", "", ("x + x", "half_of(x)"))')
     ((entry,),) = load_entries(written.path, lambda: TEXTS, lambda: names).values()
     assert entry.value(6) == 3 and names["double"](6) == 12
 
@@ -126,10 +126,10 @@ def test_the_reference_is_asked_only_by_who_needs_it(written):
 
 def test_functions_and_slips_keep_the_order_in_which_they_are_written(written):
     entries = written(
-        'slip("double", "first", "", "", ("x + x", "x"))\n\n'
+        'slip("double", "first", "So.", "", ("x + x", "x"))\n\n'
         '@misconception("double", "A hint.")\ndef second(x):\n    """Gives back x. And more."""\n    return x\n\n\n'
-        'slip("Layer", "other", "", "", ("+ 0", "- 0"))\n'
-        'slip("double", "third", "", "", ("x + x", "x * x"))\n\n'
+        'slip("Layer", "other", "So.", "", ("+ 0", "- 0"))\n'
+        'slip("double", "third", "So.", "", ("x + x", "x * x"))\n\n'
         '@misconception("double", "")\nclass fourth:\n    """A class."""\n'
     )
     assert [entry.name for entry in entries["double"]] == ["first", "second", "third", "fourth"]
@@ -151,14 +151,14 @@ def test_one_name_may_stand_for_mistakes_of_two_exercises(written):
 def test_a_stand_in_takes_the_place_of_its_exercise_for_other_slips_only(written):
     entries = written(
         "@stand_in\ndef double(x):\n    return 1000 * x\n\n\n"
-        'slip("Layer", "twice", "", "", ("x + self.step", "x + 2 * self.step"))\n'
-        'slip("double", "alone", "", "", ("return twice", "return twice + 1"))\n'
+        'slip("Layer", "twice", "So.", "", ("x + self.step", "x + 2 * self.step"))\n'
+        'slip("double", "alone", "So.", "", ("return twice", "return twice + 1"))\n'
     )
     assert entries["Layer"][0].value(3).call(1) == 7000
     assert entries["double"][0].value(5) == 11
 
 
-SLIP = 'slip("double", "wrong", "", "",'
+SLIP = 'slip("double", "wrong", "So.", "",'
 ONE = '@misconception("double", "")\ndef wrong(x):\n    """One."""\n'
 
 
@@ -192,12 +192,33 @@ ONE = '@misconception("double", "")\ndef wrong(x):\n    """One."""\n'
             "NameError: name 'missing' is not defined",
         ),
         (
-            'slip("treble", "wrong", "", "", ("x", "y"))',
+            'slip("treble", "wrong", "So.", "", ("x", "y"))',
             "misconceptions.py:3 names an exercise that the lab does not have: treble.",
         ),
         (
             f'{SLIP} ("x + x", "x"))\n{SLIP} ("x + x", "1"))',
             "misconceptions.py:4: double already has an entry wrong.",
+        ),
+        (
+            'slip("double", "wrong", " ", "", ("x + x", "x"))',
+            "misconceptions.py:3: wrong needs a title: one sentence that says what its code does.",
+        ),
+        (
+            'slip("double", "wrong", "So.", 5, ("x + x", "x"))',
+            "misconceptions.py:3: it cannot be imported: TypeError: its hint is a text in quotes, not 5",
+        ),
+        (
+            'slip("double", "wrong", "So.", "", ("x + x", 5))',
+            "misconceptions.py:3: it cannot be imported: TypeError: what it replaces is (old, new) or (old, new, count), with texts in quotes, "
+            "not ('x + x', 5)",
+        ),
+        (
+            ONE.replace('""', "5", 1),
+            "misconceptions.py:3: it cannot be imported: TypeError: its hint is a text in quotes, not 5",
+        ),
+        (
+            ONE.replace('"double"', "None"),
+            "misconceptions.py:3: it cannot be imported: TypeError: its exercise is a text in quotes, not None",
         ),
         (f"{ONE}\n\n{ONE}", "misconceptions.py:8: double already has an entry wrong."),
         (

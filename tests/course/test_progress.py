@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from project import ROOT
 
-from course_utils import progress
+from course_utils import progress, yours
 from course_utils.labs import LabInfo, all_labs
 from course_utils.progress import LabProgress, as_html, as_text, tally
 from course_utils.start_page import go_on
@@ -243,6 +244,42 @@ def test_whatever_is_in_the_place_of_the_file_is_put_aside(own_progress, capsys,
     assert "could not be read" in capsys.readouterr().out
     assert progress.load() == {"start_here.softmax": entry}
     assert [file.lstat().st_ino for file in own_progress.parent.glob("*.damaged*")] == [before]
+
+
+@pytest.mark.parametrize("name", ["progress.new", ".progress.json.new", ".yours.new"])
+@pytest.mark.parametrize("make", [_folder, _pipe, lambda path: path.symlink_to("mine")])
+def test_whatever_is_beside_the_file_stays_as_it_is(own_progress, make, name):
+    """A fixed name for what is being written would wait for a pipe, or write through a link."""
+    own_progress.with_name("mine").write_text("thesis")
+    make(own_progress.with_name(name))
+    entry = progress.record("start_here.softmax", 1.0)
+    yours._remember("softmax", {"of": "x", "helped": False})
+    assert progress.load() == {"start_here.softmax": entry} and not own_progress.is_symlink()
+    assert yours._passed() == {"softmax": {"of": "x", "helped": False}}
+    assert own_progress.with_name("mine").read_text() == "thesis"
+    assert {file.name for file in own_progress.parent.iterdir()} == {
+        "mine",
+        name,
+        own_progress.name,
+        ".yours.json",
+    }
+
+
+def test_a_write_that_fails_leaves_nothing_behind(own_progress, monkeypatch):
+    progress.record("start_here.softmax", 0.5)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(progress.os, "replace", full)
+    progress.record("start_here.softmax", 1.0)
+    assert [file.name for file in own_progress.parent.iterdir()] == [own_progress.name]
+
+
+@pytest.mark.parametrize("make", [_folder, _pipe])
+def test_what_has_passed_before_is_not_waited_for(own_progress, make):
+    make(own_progress.with_name(".yours.json"))
+    assert yours._passed() == {}
 
 
 def test_each_damaged_file_is_kept(own_progress):

@@ -19,7 +19,7 @@ from test_browser import CHROMIUM, FLAGS
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Option, Question, read_questions
 from grader.course import Course, CourseError
-from grader.handout import kit
+from grader.handout import kit, site
 from grader.reference import teaching_notes
 from grader.reference.lab import Lab
 
@@ -170,6 +170,19 @@ def test_pictures_have_the_heading_above_them_and_reports_are_none():
     )
     html = '<img alt="A curve." src="data:,">'
     assert list(kit.pictures(notebook)) == [("Inside", html), ("Inside", html)]
+
+
+@pytest.mark.parametrize("make", [kit.build_kit, site.build_site])
+@pytest.mark.parametrize(
+    ("place", "words"), [("file", "is no folder"), ("file/kit", "cannot be made"), ("link", "is no folder")]
+)
+def test_where_no_folder_can_be_is_said_before_anything_is_made(course, tmp_path, make, place, words):
+    (tmp_path / "file").write_text("mine", "utf-8")
+    (tmp_path / "link").symlink_to("nowhere")
+    said: list[str] = []
+    with pytest.raises(CourseError, match=rf"{words}.*--out"):
+        make(course, tmp_path / place, [], say=said.append)
+    assert said == [] and (tmp_path / "file").read_text("utf-8") == "mine"
 
 
 def test_another_folder_is_never_replaced(noted, tmp_path):

@@ -466,6 +466,7 @@ def test_how_late_work_is_that_is_only_marked_as_late(there, lab, class_):
         ({f"{A}/overrides": ["x"]}, "is not an object"),
         ({f"{A}/submissions": [submission(1001, late="yes")]}, "neither true nor false"),
         ({f"{A}/submissions": [submission(1001, late=True, seconds_late="9")]}, "no usable number"),
+        ({f"{A}/submissions": [submission(1001, late=True, seconds_late=-500)]}, "late by less than nothing"),
         ({f"{A}/submissions": None}, "no such course or assignment"),
     ],
 )
