@@ -162,12 +162,12 @@ class _Book:
         if kind == "b":
             return "TRUE" if text == "1" else "FALSE"
         if kind == "n" and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[Ee][+-]?\d+)?", text):
-            number = float(text)
-            if self.dates and int(cell.get("s", "0")) in self.dates and 0 <= number < 2_958_466:  # year 9999
-                day = self.first_day + timedelta(seconds=round(number * 86_400))
-                return f"{day:%H:%M:%S}" if number < 1 else str(day).removesuffix(" 00:00:00")
-            if number.is_integer() and abs(number) < 1e15:  # beyond that, the last digits are lost
-                return str(int(number))
+            amount = float(text)
+            if self.dates and int(cell.get("s", "0")) in self.dates and 0 <= amount < 2_958_466:  # year 9999
+                day = self.first_day + timedelta(seconds=round(amount * 86_400))
+                return f"{day:%H:%M:%S}" if amount < 1 else str(day).removesuffix(" 00:00:00")
+            if amount.is_integer() and abs(amount) < 1e15:  # beyond that, the last digits are lost
+                return str(int(amount))
         return text
 
 

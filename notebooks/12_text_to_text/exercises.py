@@ -417,7 +417,7 @@ decode = Exercise(
     cases=(
         Case("12 ids, single letters and merges; then the same ids with other merges", _other_merges),
         Case("letters of several bytes, each byte a token of its own", _split_letters),
-        Case("bytes that are no text: a letter that is broken off", _broken_off),
+        Case("bytes that are not text: an incomplete letter", _broken_off),
         Case(
             "no ids; bytes that no screen shows; two that are no text; 20 ids",
             together(_no_ids, _easily_lost, _ids("abc", 20, 6), _a_letter_of_one_token),
@@ -436,6 +436,8 @@ def _rows(lengths: tuple[int, ...], pad_id: int) -> Maker:
         order.insert(1, order.pop(order.index(max(order))))
         rows = [[*(int(one) for one in rng.integers(1, pad_id - 1, length)), pad_id - 1] for length in order]
         rows[0][0] = 0 if len(rows[0]) > 1 else rows[0][0]  # an id like any other
+        longest = max(rows, key=len)
+        longest[2] = longest[1]  # an id may follow itself
         return {"rows": rows, "pad_id": pad_id}
 
     return inputs
@@ -920,9 +922,7 @@ select_pairs = Exercise(
             "texts, summaries, modules that differ in a capital, space, mark or accent",
             _alike,
         ),
-        Case(
-            "a text or a summary is there again in both ways", _twice("text", "summary", "test", "training")
-        ),
+        Case("a text or a summary occurs again, in both ways", _twice("text", "summary", "test", "training")),
     ),
     properties=(nothing_of_the_test_is_in_training,),
 )

@@ -579,8 +579,8 @@ mixed, rows = load_mixtures(), []
 for name, temperature in {"T = 1": 1.0, "T = 2": 2.0, "equal": float("inf")}.items():
     runs = [one.right for one in mixed if one.mixed == name]
     shares = mixture(SIZES, temperature)
-    rows.append([name, *(f"{shares[task]:.0%}: " + ", ".join(str(run[task]) for run in runs)
-                         for task in SIZES)])
+    right = {task: ", ".join(str(run[task]) for run in runs) for task in SIZES}
+    rows.append([name, *(f"{shares[task]:.0%}: {right[task]}" for task in SIZES)])
 show_table(["share: right of 300, three seeds",
             *(f"{task}, {size:,}" for task, size in SIZES.items())], rows)
 
