@@ -36,7 +36,7 @@ def number_in(text: str) -> float:
     """A number as people write it into a form.
 
     Raises:
-        ValueError: it is none. Python's own ``float`` takes ``1_0``, ``1e-320``, and other scripts' digits, too.
+        ValueError: it is something else. Python's own ``float`` also takes ``1_0``, ``1e-320`` and the digits of other scripts.
     """
     if not _NUMBER.fullmatch(text.strip()):
         raise ValueError(text)

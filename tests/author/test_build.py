@@ -537,7 +537,7 @@ def test_a_file_that_is_no_text_is_named_with_its_line(tiny, file, more, words):
         made(tiny)
 
 
-@pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA, "teaching.md", "mutants.json"])
+@pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA, "teaching.md"])
 def test_a_folder_in_the_place_of_a_file_is_named(tiny, file):
     (tiny / file).unlink(missing_ok=True)
     (tiny / file).mkdir()
