@@ -31,7 +31,7 @@ from grader.book.results import Result
 from grader.book.rubric import Line
 from grader.course import Course, make_private
 from grader.errors import NO_ROOM, GraderError
-from grader.files import SECRET, TIMESTAMP, at_once, put, state_of
+from grader.files import SECRET, TIMESTAMP, at_once, state_of
 from grader.grade.pool import Lost, Pool, prepare
 from grader.grade.resume import version
 from grader.people.roster import Person
@@ -217,7 +217,9 @@ class _Pages:
             }
             facts = enter(notebook, result, self.lines.get(result.student, {}))
             text = as_html(notebook, facts | names)
-            put(target / self._page.name, text.encode())
+            scratch = target / f".{self._page.name}.new"
+            scratch.write_text(text, "utf-8")
+            scratch.replace(target / self._page.name)
             return _Note(self._inputs(result, data), self._digest(target))
         except Exception as error:
             self.remove(result.student)
@@ -236,8 +238,9 @@ class _Pages:
         return note == _Note(self._inputs(result, data), made)
 
     def remove(self, student: str) -> None:
-        with contextlib.suppress(OSError):
-            (self._target(student) / self._page).unlink()
+        for name in (self._page.name, f".{self._page.name}.new"):
+            with contextlib.suppress(OSError):
+                (self._target(student) / name).unlink()
 
     @property
     def _page(self) -> Path:
