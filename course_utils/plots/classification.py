@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_utils.data.tunes import split_word
 from course_utils.plots.drawing import arrow, box, note, show_drawing
 
 if TYPE_CHECKING:
@@ -108,6 +110,33 @@ def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> Fi
     axes.set_title("Number of texts above each bar")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left")
+    return figure
+
+
+def tune_lines(tunes: Mapping[str, str], bars: Mapping[str, tuple[float, float]], units: int = 48) -> Figure:
+    """The beginnings of tunes, each in a panel: how high a note is over time, and a thin line at each bar.
+
+    Args:
+        tunes: "dance: title" -> the notes as words (:func:`course_utils.data.tunes.read_abc`).
+        bars: dance -> the time before the first bar line, and from one to the next, in usual notes.
+        units: how many usual notes fit into a panel.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 1.6 * len(tunes) + 0.5), layout="constrained")
+    panels = figure.subplots(len(tunes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, (title, notes), colour in zip(panels, tunes.items(), _COLOURS, strict=False):
+        steps, lengths = zip(*map(split_word, notes.split()), strict=True)
+        ends = np.cumsum([float(Fraction(length)) for length in lengths])
+        heights = [np.nan if step == "z" else int(step) for step in steps]
+        axes.hlines(heights, [0, *ends[:-1]], ends - 0.15, color=colour, linewidth=4)  # a gap between notes
+        before, bar = bars[title.partition(":")[0]]
+        for place in np.arange(before, units + 1, bar):
+            axes.axvline(place, color="#7a7a7a", linewidth=0.8)
+        axes.set(xlim=(0, units), ylabel="steps", yticks=(0, 4, 7, 11))
+        axes.set_title(title, loc="left")
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[-1].set_xlabel("time in usual notes")
     return figure
 
 

@@ -1355,6 +1355,7 @@ show_table(["next note right", "two notes", "one note", "plain average",
 # good as the plain average.
 # Trained language models have heads that do the same with words:
 # you meet them in lab 03, section 11. Music Transformer ([Huang et al. 2018](https://arxiv.org/abs/1809.04281)) writes whole piano pieces.
+# In lab 07, section 9, your own classifier hears which dance a tune is.
 #
 # ### A molecule
 #

@@ -14,6 +14,7 @@ import pytest
 
 from course_utils.data.agreement import NOUNS, PREPOSITIONS, RELATIVES, Unfinished, make_unfinished
 from course_utils.data.documentation import FILE, load_asked, load_documentation, plain_words
+from course_utils.data.tunes import load_tune_seeds, load_tunes, read_abc
 
 ROOT = Path(__file__).parents[2]
 
@@ -187,3 +188,65 @@ def test_for_each_sentence_there_is_one_of_the_other_number_with_the_same_words(
         words[first], words[other] = words[other], words[first]
         assert sorted(words) == sorted(one.text.split())
         assert numbers_of(" ".join(words))[0] != one.plural
+
+
+# ---------------------------------------------------------------------------------- tunes
+
+
+@pytest.mark.parametrize(
+    ("abc", "notes"),
+    [
+        ("K:G\nG2 B d | g4", "0:2 2 4 7:4"),
+        ("CDEc", "0 1 2 7"),
+        ("K:D\nD A, d' z", "0 -3 14 z"),
+        ("K:Am\n^A_B =c e", "0 1 2 4"),
+        ("CDE F/G/", "0 1 2 3:1/2 4:1/2"),
+        ("CD EF A>B c<d", "0 1 2 3 5:3/2 6:1/2 7:1/2 8:3/2"),
+        ("CDEF (3GAB", "0 1 2 3 4:2/3 5:2/3 6:2/3"),
+        ("CDEF G-|G A-B", "0 1 2 3 4:2 5 6"),
+        ("CDEF [GBd]2 {a}G", "0 1 2 3 4:2 4"),
+        ('X:1\nT:A B\nM:6/8\nL:1/8\nK:C\n|:"G7"~C.D!trill!E|\\\nTF:|% AAA\nG:|\n', "0 1 2 3 4"),
+    ],
+)
+def test_notes_of_a_tune_become_words(abc, notes):
+    assert read_abc(abc) == notes
+
+
+@pytest.mark.parametrize(
+    ("abc", "message"),
+    [
+        ("K:D\n|:|", "no notes"),
+        ("K:D\nABc\nK:G\nABc", "K: in the middle"),
+        ("K:D\nABc [L:1/4] ABc", "L: in the middle"),
+    ],
+)
+def test_a_tune_that_cannot_be_read_says_why(abc, message):
+    with pytest.raises(ValueError, match=message):
+        read_abc(abc)
+
+
+def test_another_key_gives_the_same_words():
+    assert read_abc("K:G\nG2BAGF") == read_abc("K:D\nD2FEDC")
+
+
+def test_the_tunes_are_notes_and_nothing_else():
+    tunes = load_tunes()
+    assert {(tune.book, tune.dance) for tune in tunes} == {
+        (book, dance) for book in ("Ryan", "O'Neill") for dance in ("hornpipe", "jig", "reel")
+    }
+    for tune in tunes:
+        assert re.fullmatch(r"(-?\d+|z)(:\d+(/\d+)?)?( (-?\d+|z)(:\d+(/\d+)?)?){23,}", tune.notes), tune.title
+
+
+def test_copies_of_a_tune_are_one_family():
+    family = {(tune.book, tune.title): tune.family for tune in load_tunes()}
+    assert family["Ryan", "Soldiers' Joy"] == family["O'Neill", "The Soldier's Joy"]
+    notes: dict[str, set[str]] = defaultdict(set)
+    for tune in load_tunes():
+        notes[tune.notes].add(tune.family)
+    assert all(len(families) == 1 for families in notes.values())
+
+
+def test_the_seeds_of_the_encoder_of_tunes_are_three():
+    for parts in load_tune_seeds().values():
+        assert all(len(scores) == 3 for scores in parts.values())
