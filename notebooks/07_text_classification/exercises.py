@@ -164,6 +164,12 @@ def _none_of_them(rng: np.random.Generator) -> Inputs:
     return _in_this_order(rng, rng.integers(3, 8, 5).tolist(), 0.0)
 
 
+def _in_tenths(rng: np.random.Generator) -> Inputs:
+    """Eight tenths are reached exactly by counting; 0.7 + 0.1 is less than 0.8 as a sum of floats."""
+    tenth = int(rng.integers(2, 6))
+    return _in_this_order(rng, [7 * tenth, tenth, tenth, *[1] * tenth], 0.8)
+
+
 def _one_group(rng: np.random.Generator) -> Inputs:
     word, size = new_words(rng, 1)[0], int(rng.integers(2, 9))
     return {"groups": [word] * size, "order": [word], "share": 0.2}
@@ -198,6 +204,7 @@ split_by_group = Exercise(
                 _about_the_share(0),
                 _about_the_share(short=1),
                 _about_the_share(short=0.25),
+                _in_tenths,
                 _all_of_them,
                 _none_of_them,
                 _one_group,
