@@ -269,7 +269,7 @@ validate_rows = Exercise(
     call=_call_validate,
     cases=(
         Case(
-            "two files for classification; a row with a fault is there twice",
+            "two files for classification; a row with a fault occurs twice",
             together(_table("classification"), _table("classification")),
         ),
         Case(
@@ -416,7 +416,7 @@ find_leaks = Exercise(
             together(_copied(6), _copied(9), _all_contradicted(2)),
         ),
         Case(
-            "some texts are there three times; then all of them, with three labels",
+            "some texts occur three times; then all of them do, with three labels",
             together(_copied(4, True), _copied(7, True), _all_contradicted(3)),
         ),
     ),
@@ -1014,7 +1014,7 @@ calibration_error = Exercise(
             together(_judged(36, 4, 1.6, 10, usual_bins=True), _judged(57, 6, 1.8, 7)),
         ),
         Case(
-            "29 texts in 8 bins, 45 in 12, 9 in a bin each",
+            "29 texts in 8 bins, 45 in 12 bins, 9 in 9 bins",
             together(_judged(29, 3, 1.6, 8), _judged(45, 3, 1.5, 12), _judged(9, 3, 1.6, 9)),
         ),
         Case(
