@@ -112,14 +112,14 @@ def reported(lab, name: str, source: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("return faults", "return faults[:-1]", "(32, 'group')]; expected "),
+        ("return faults", "return faults[:-1]", "(34, 'group')]; expected "),
         ("return faults", "return tuple(faults)", "It returned a tuple; expected a list of pairs."),
         ("return faults", "pass", "The result is None; expected a list of pairs. Does every way through the code end"),
         ('"spans"))', '"span"))', "There is a fault in the column 'span'; the columns of this task are group, text, spans."),
         ("[(number, column)", "[(column, number)", "A fault must be a pair: the number of a row, and the name of a column."),
         ("[(number, column)", "[number", "A fault must be a pair: the number of a row, and the name of a column."),
         ("[(number, column)", "[(str(number), column)", "The number of a row is a str; expected an int."),
-        ("[(number, column)", "[(number - 9, column)", "There is a fault in row -8; the file has 33 rows, counted from 1."),
+        ("[(number, column)", "[(number - 9, column)", "There is a fault in row -8; the file has 35 rows, counted from 1."),
     ],
 )  # fmt: skip
 def test_a_report_about_a_list_of_faults_speaks_of_faults_and_not_of_arrays(lab, old, new, said):
@@ -133,7 +133,7 @@ def test_a_report_about_a_list_of_faults_speaks_of_faults_and_not_of_arrays(lab,
 def test_faults_that_are_returned_twice_are_not_called_right(lab):
     source = lab.solution_texts["validate_rows"].replace("return faults", "return faults * 2")
     text = reported(lab, "validate_rows", source)
-    assert "[(1, 'group'), (1, 'group')" in text and "`faults` is right" not in text
+    assert "[(1, 'label'), (1, 'label')" in text and "`faults` is right" not in text
 
 
 def test_a_limit_that_is_too_high_is_not_called_a_missing_truncation(lab):
