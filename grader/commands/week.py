@@ -664,12 +664,8 @@ def export(
       grader export 02 --lti --send
     """
 
-    from grader.book.gradebook import students_of
     from grader.people.canvas import TOKEN, Canvas
     from grader.reference.lab import Lab
-    from grader.show.export import export as export_scores
-    from grader.show.export import write_feedback_zip
-    from grader.show.worksheet import Worksheet
 
     if canvas is not None:
         if lti:
@@ -685,23 +681,41 @@ def export(
             raise GraderError("--format and --worksheet are for files; with --canvas URL, leave them out.")
         there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
         _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, replace, feedback, out)
-        return
-    if course or assignment:
+    elif course or assignment:
         raise GraderError("--course and --assignment go with --canvas URL.")
-    if lti:
+    elif lti:
         if len(labs or []) != 1 or form is not None or worksheet is not None or feedback:
             raise GraderError(
                 "Name one lab, as in `grader export 02_self_attention --lti`, without --format, --worksheet and --feedback, which are for files and for Canvas."
             )
         _export_by_lti(Lab.load(Course.find(), labs[0]), section, really, replace, out)
-        return
-    if really:
+    elif really:
         raise GraderError("--send goes with --canvas URL or --lti.")
+    else:
+        _export_to_files(
+            labs or [], form or "csv", out or to_write("grades.csv"), section, worksheet, replace, feedback
+        )
+
+
+def _export_to_files(
+    labs: list[str],
+    form: str,
+    out: Path,
+    section: str | None,
+    worksheet: Path | None,
+    replace: bool,
+    feedback: bool,
+) -> None:
+    from grader.book.gradebook import students_of
+    from grader.reference.lab import Lab
+    from grader.show.export import export as export_scores
+    from grader.show.export import write_feedback_zip
+    from grader.show.worksheet import Worksheet
+
     if form != "moodle" and (worksheet or replace or feedback):
         raise GraderError(
             "--feedback and --replace go with --canvas URL or --format moodle, and --worksheet with the latter; --replace also goes with --lti."
         )
-    out = out or to_write("grades.csv")
     if worksheet and out.resolve() == worksheet.resolve():
         raise GraderError("The worksheet stays as it was downloaded: choose another file with --out.")
     found = Course.find()
@@ -709,9 +723,8 @@ def export(
     if form == "research":
         from grader.show.research import write_research
 
-        chosen = [Lab.load(found, name) for name in labs or found.labs()]
         try:
-            told = write_research(found, chosen, out, among)
+            told = write_research(found, [Lab.load(found, name) for name in labs or found.labs()], out, among)
         except OSError as error:
             raise GraderError(
                 f"{out} cannot be written: {error.strerror}. Choose another file with --out."
@@ -719,7 +732,7 @@ def export(
         typer.echo("\n".join([*told, f"Table: {out.resolve()}"]))
         return
     sheet = Worksheet(worksheet) if worksheet else None
-    for note in export_scores(found, labs or [], form or "csv", out, among, sheet, replace):
+    for note in export_scores(found, labs, form, out, among, sheet, replace):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
     if feedback:
