@@ -137,7 +137,9 @@ def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
         OSError: it cannot be read, is no file, or has more than ``most`` bytes. ``strerror`` says so in words.
     """
     with open(path, "rb", opener=at_once) as file:
-        data = file.read(most + 1)
+        data = file.read(
+            min(most, os.fstat(file.fileno()).st_size) + 1
+        )  # as much memory as is asked for is taken at once
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MiB", str(path))
     return data

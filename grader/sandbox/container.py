@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -167,6 +169,11 @@ def start(
         try:
             mapping.write()
         except (OSError, ValueError) as error:
+            with suppress(subprocess.TimeoutExpired):
+                if (
+                    process.wait(1) == -signal.SIGKILL
+                ):  # by somebody, or because memory ran out: whoever waits for it says so
+                    return process
             process.kill()
             process.wait()
             raise refused(said(complaints) or f"user numbers could not be mapped ({error}).") from None

@@ -349,7 +349,7 @@ def test_feedback_says_why_a_name_has_no_value_and_sends_nobody_to_a_kernel(lab)
     sentence = f"is defined in cell {len(notebook.cells)} and used in cell {used}: move it up, because cells are graded from top"
     assert f"<code>my_softmax</code> {sentence}" in text
     assert (
-        "padding_mask: not defined. No cell defines `padding_mask`: it is misspelt, or its cell is gone."
+        "padding_mask: not defined. No cell defines `padding_mask`. Is it misspelt, or was its cell deleted?"
         in text
     )
     assert "Run the cell" not in text and "run both cells" not in text and "set on another way" not in text

@@ -33,6 +33,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
         {
             "Exercise 2: `split_by_group`": (MADE, "texts"),
             "The test, once": (RESULT, "texts"),
+            "9. Which dance is it? Notes instead of words": (RESULT, "the other book"),
         },
     ),
     "08": (

@@ -63,8 +63,8 @@ def test_no_file_takes_the_place_of_python_s_of_a_package_or_of_the_lab(lab, nam
         ("src/helpers.py", "", "in a folder"),
         ("other.ipynb", "", "another notebook"),
         ("helpers.py", "#" * (MAX_CHARACTERS + 1), "more than"),
-        ("helpers.py", b"\x00", "no text"),
-        ("helpers.py", b"\xff\xfe", "no text"),
+        ("helpers.py", b"\x00", "not text"),
+        ("helpers.py", b"\xff\xfe", "not text"),
         ("helpers.py", b"#" * 50_000_000, "more than"),
     ],
 )
