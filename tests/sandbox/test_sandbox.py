@@ -825,6 +825,19 @@ def test_a_long_temporary_folder_is_no_hindrance(tmp_path, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
+def test_a_sandbox_that_is_killed_while_it_starts_is_called_that(monkeypatch):
+    """Between its start and the numbers of its users: nothing is said about namespaces, and the run can go on."""
+
+    class Killed(subprocess.Popen):
+        def __init__(self, *given, **how):
+            super().__init__(*given, **how)
+            self.kill()
+
+    monkeypatch.setattr(container.subprocess, "Popen", Killed)
+    with pytest.raises(NoKernel, match="was killed while it started"):
+        Preloaded(Setting()).wait_until_ready()
+
+
 def test_without_room_for_temporary_files_it_says_so(monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
