@@ -79,6 +79,12 @@ class Dask:
         self.processes.append(process)
         return psutil.Process(process.pid)
 
+    def start_scheduler(self) -> None:
+        """Return once its address can be read: the file is there a moment before its text."""
+        self.start("scheduler", "--port", "0", grader=False)
+        file = self.folder / "scheduler.json"
+        assert until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), 60)
+
     def start_workers(self, number: int, grader: bool = True) -> psutil.Process:
         """The process that watches over them, as `dask worker` does."""
         arguments = ["--nthreads", "1", "--nworkers", str(number), "--local-directory", str(self.folder)]
@@ -98,9 +104,8 @@ class Dask:
 def dask(tmp_path_factory) -> Iterator[Dask]:
     """A scheduler, which needs no grader, and so far no worker."""
     cluster = Dask(tmp_path_factory.mktemp("dask"))
-    cluster.start("scheduler", "--port", "0", grader=False)
     try:
-        assert until((cluster.folder / "scheduler.json").exists, 60)
+        cluster.start_scheduler()
         yield cluster
     finally:
         cluster.stop()

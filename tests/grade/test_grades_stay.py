@@ -20,7 +20,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from project import ALONE
 from test_cluster import Dask
-from test_pool import until
 
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
@@ -332,8 +331,7 @@ def test_chance_order_and_who_grades_change_no_grade(tmp_path, tmp_path_factory)
     assert grades(lab, folders[::-1], jobs=2) == one
     cluster = Dask(tmp_path_factory.mktemp("dask"))
     try:
-        cluster.start("scheduler", "--port", "0", grader=False)
-        assert until((cluster.folder / "scheduler.json").exists, 60)
+        cluster.start_scheduler()
         cluster.start_workers(2)
         assert grades(lab, folders, cluster=cluster.address) == one
     finally:
