@@ -1936,6 +1936,43 @@ time_line()
 # then attention can be computed like a recurrent network, with a state of fixed size. *Mamba* uses such a state again. It is trained in parallel,
 # with gates that depend on the word, as in the GRU. And the old question is back as well: how much fits into one state?
 #
+# **Sparse attention** keeps the softmax but scores fewer pairs. In *Longformer* ([Beltagy et al. 2020](https://arxiv.org/abs/2004.05150)) each word looks
+# at its neighbours, and a few chosen words look at all others and are seen by all. In *BigBird* ([Zaheer et al. 2020](https://arxiv.org/abs/2007.14062)) each word
+# also looks at some random words. What does this save, and what does it cost? Take 4,096 words. In one layer, a word hears of those that it looks at, and of all that these
+# have already heard of. How many layers does it take until the last word has heard of the second?
+
+# %% tags=["skip-grading"]
+def layers_until_heard(sees: np.ndarray) -> int:
+    """sees: (n, n), True where a query looks at a key. Layers from the second word to
+    the last."""
+    new, layers = np.arange(len(sees)) == 1, 0
+    heard = new.copy()
+    while not heard[-1]:
+        new, layers = sees[:, new].any(axis=1) & ~heard, layers + 1
+        heard |= new
+    return layers
+
+
+n, reach = 4096, 32
+near = abs(np.arange(n)[:, None] - np.arange(n)) <= reach
+with_first = near.copy()
+with_first[0] = with_first[:, 0] = True  # the first word sees all, and all see it
+drawn = np.eye(n, dtype=bool)
+drawn[np.arange(n)[:, None], np.random.default_rng(0).integers(n, size=(n, 64))] = True
+ways = {"all words": np.ones((n, n), dtype=bool),
+        "32 neighbours on each side": near,
+        "the same, and the first word": with_first,
+        "itself and 64 words at random": drawn}
+show_table(
+    ["each word looks at", "pairs", "of all", "layers"],
+    [[name, f"{sees.sum():,}", f"{sees.mean():.1%}", f"{layers_until_heard(sees)}"]
+     for name, sees in ways.items()])
+
+# %% [markdown]
+# A window needs 1.6 % of the pairs, and 128 layers: its path is as long as that of a convolution of width 65. One word that everybody sees makes it two layers. But
+# then everything that goes far has to fit into the numbers of this one word, and you know that problem from section 3. With random words it takes two
+# layers as well, but no word chose them because it needs them.
+#
 # ## Common mistakes, by their symptom
 #
 # | what you see | likely cause |

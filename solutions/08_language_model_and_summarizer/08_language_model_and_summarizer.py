@@ -25,7 +25,7 @@
 # - turn tasks into *continuing a text*.
 #
 # **You need** labs 02, 04 and 05. **Time:** about 125 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 6 minutes for the review quiz. It has two sittings:
+# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 7 minutes for the review quiz. It has two sittings:
 # sections 1 to 5, then 7 to 9.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -1730,6 +1730,90 @@ if real:
 # Paris and Shakespeare are right. The sum and the French are wrong, and sound just as confident. A language model says what is *likely to be
 # written*. Nothing in the text tells you which answers to trust. (These are four requests, chosen by hand. They show that something happens,
 # but not how often.)
+#
+# ### With the book closed (optional)
+#
+# *Paris* was in no text in front of the model, so it must come from the weights. This is called **closed-book** question answering: T5 was tested in this way
+# ([Roberts et al. 2020](https://arxiv.org/abs/2002.08910)). In labs 10 and 11 the book is **open**, and a model finds the answer in a text. Here you measure how much
+# this model knows by heart, and what it says when a text contradicts it.
+#
+# We did not pick the countries by how famous they are. Sixteen are members of the G20; the other fourteen are countries in Africa that have no
+# coast. (Countries with two capitals are missing, and those whose capital is named after the country.)
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+G20 = {
+    "Argentina": "Buenos Aires", "Australia": "Canberra", "Canada": "Ottawa",
+    "China": "Beijing", "France": "Paris", "Germany": "Berlin", "India": "New Delhi",
+    "Indonesia": "Jakarta", "Italy": "Rome", "Japan": "Tokyo", "Russia": "Moscow",
+    "Saudi Arabia": "Riyadh", "South Korea": "Seoul", "Turkey": "Ankara",
+    "the United Kingdom": "London", "the United States": "Washington",
+}
+NO_COAST = {
+    "Botswana": "Gaborone", "Burkina Faso": "Ouagadougou",
+    "the Central African Republic": "Bangui", "Chad": "N'Djamena",
+    "Ethiopia": "Addis Ababa",
+    "Lesotho": "Maseru", "Malawi": "Lilongwe", "Mali": "Bamako", "Niger": "Niamey",
+    "Rwanda": "Kigali", "South Sudan": "Juba", "Uganda": "Kampala", "Zambia": "Lusaka",
+    "Zimbabwe": "Harare",
+}
+
+# %% [markdown]
+# Before you run the next cell: in front of the question there will be a text that names another country's capital.
+
+# %% tags=["skip-grading"]
+if real:
+    predict("language_model_and_summarizer.false_book")
+
+# %% tags=["skip-grading"]
+BOOK = "{told} is the capital of {country}. Many people live there.\n\n"
+QUESTION, ANSWER = "What is the capital of {country}?", "The capital of {country} is"
+ASKED = {  # what the model reads, and how its answer begins
+    "book closed": (QUESTION, ANSWER),
+    "a true text": (BOOK + QUESTION, ANSWER),
+    "a false text": (BOOK + QUESTION, ANSWER),
+    "a false text, “according to this text”":
+        (BOOK + "According to this text, w" + QUESTION[1:],
+         "According to this text, t" + ANSWER[1:]),
+}
+
+
+def ask(way: str, capitals: dict[str, str]) -> tuple[int, int]:
+    """How often the right capital is named, and how often the false text's."""
+    question, begins = ASKED[way]
+    names, right, false = list(capitals.values()), 0, 0
+    for number, (country, capital) in enumerate(capitals.items()):
+        wrong = names[(number + 5) % len(names)]
+        words = {"country": country, "told": wrong if "false" in way else capital}
+        said = write(smollm.chat(question.format(**words)) + begins.format(**words), 7)
+        right, false = right + (capital in said), false + (wrong in said)
+    return right, false
+
+
+# %% tags=["skip-grading"]
+if real:
+    counts = {way: [ask(way, group) for group in (G20, NO_COAST)] for way in ASKED}
+    show_table(
+        ["", "G20: right", "as the false text says",
+         "no coast: right", "as the false text says"],
+        [[way, *(f"{number} of {len(group)}"
+                 for group, pair in zip((G20, NO_COAST), both, strict=True)
+                 for number in pair)]
+         for way, both in counts.items()])
+    right, false = counts["a false text"][0]
+    measured("language_model_and_summarizer.false_book", shown=right > 8 > false)
+
+# %% [markdown]
+# With the book closed, the model names 14 of the 16 capitals of the G20 and 6 of the other 14. Where it does not know the answer, it makes up a name, and that
+# sounds just as sure. Perhaps it has read less about these countries. The second row shows that this is not all: the right name is in front of it, and still it
+# writes only 10 of 14. It finds these names harder to write, too.
+#
+# Now compare the last two rows. For the G20, a false text changes little: what the model knows by heart wins. For the other countries the text often wins. And
+# when the question asks for what *this text* says, the text wins much more often in both groups. So a model may follow its weights or its text. It depends on what it
+# knows, and on how you ask.
+#
+# Many chat programs look up a text first and put it in front of your question. This is called **retrieval-augmented generation**
+# ([Lewis et al. 2020](https://arxiv.org/abs/2005.11401)). In the table, a true text takes the model from 20 to 26 right answers out of 30. But somebody has to find a text, it
+# has to be true, and you cannot tell from the answer whether the model used it.
 #
 # ## 10. Summaries of real text (optional)
 #
