@@ -70,8 +70,8 @@ class MaskedWords:
 
     def at(self, ids: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
         """(batch, len), and a mask of places -> logits (places, vocabulary)."""
-        x = self.model(ids, (ids != PAD)[:, None, None, :])
-        return x[chosen] @ self.model.embedding.weight.T * WIDTH**-0.25
+        x = self.model(ids, (ids != PAD)[:, None, None, :])  # (batch, len, WIDTH)
+        return x[chosen] @ self.model.embedding.weight.T * WIDTH**-0.25  # (places, vocabulary)
 
     def loss(self, rows: Sequence[Sequence[int]], chance: random.Random) -> torch.Tensor:
         """For each masked word. At least one is masked in each text."""
@@ -114,7 +114,7 @@ class NextWord:
         """(rows,): of each whole text and its end."""
         logits, labels = self.logits(rows)
         each = nn.functional.cross_entropy(logits.transpose(1, 2), labels, ignore_index=PAD, reduction="none")
-        return -each.sum(1)
+        return -each.sum(1)  # (rows,)
 
 
 class CutSpans:

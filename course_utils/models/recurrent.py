@@ -82,9 +82,9 @@ class RecurrentTranslator(nn.Module):
         )
         states, (last, cell) = self.reader(packed)
         memory, _ = pad_packed_sequence(states, batch_first=True, total_length=source_ids.size(1))
-        start = tuple(torch.cat(tuple(both), dim=-1).unsqueeze(0) for both in (last, cell))
+        start = tuple(torch.cat(tuple(both), -1)[None] for both in (last, cell))  # (1, batch, hidden_size)
         asking, _ = self.writer(self.drop(self.target_embedding(target_ids)), start)
         fits = torch.bmm(self.general(asking), memory.mT)  # (batch, tgt_len, src_len)
-        shares = fits.masked_fill(~real.unsqueeze(1), float("-inf")).softmax(-1)
-        found = torch.cat((torch.bmm(shares, memory), asking), dim=-1)
+        shares = fits.masked_fill(~real.unsqueeze(1), float("-inf")).softmax(-1)  # (batch, tgt_len, src_len)
+        found = torch.cat((torch.bmm(shares, memory), asking), dim=-1)  # (batch, tgt_len, 2 * hidden_size)
         return self.to_words(self.drop(self.combine(found).tanh())), [shares.unsqueeze(1)]

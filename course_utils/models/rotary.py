@@ -23,7 +23,8 @@ def rotate(x: torch.Tensor, first: int = 0, base: float = 10_000.0) -> torch.Ten
         raise TypeError(f"x is a {type(x).__name__}; expected a torch.Tensor.")
     width = x.shape[-1]
     speeds = 1.0 / base ** (torch.arange(0, width, 2, dtype=torch.float32) / width)
-    turns = torch.arange(first, first + x.shape[-2], dtype=torch.float32)[:, None] * speeds
+    places = torch.arange(first, first + x.shape[-2], dtype=torch.float32)
+    turns = places[:, None] * speeds  # (seq_len, head_dim / 2)
     cos, sin = turns.cos(), turns.sin()  # (seq_len, head_dim / 2)
-    left, right = x[..., 0::2], x[..., 1::2]
+    left, right = x[..., 0::2], x[..., 1::2]  # (..., seq_len, head_dim / 2)
     return torch.stack((left * cos - right * sin, left * sin + right * cos), dim=-1).flatten(-2)

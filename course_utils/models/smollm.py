@@ -147,11 +147,11 @@ def _decoded(blocks: np.ndarray, kind: int) -> np.ndarray:
     Q8_0 is a scale and 32 whole numbers. Q4_1 is a scale, an offset, and 16 bytes: their low halves are the first 16 numbers, their
     high halves the others.
     """
-    scale = blocks[:, :2].copy().view("<f2").astype(np.float32)
+    scale = blocks[:, :2].copy().view("<f2").astype(np.float32)  # (blocks, 1)
     if kind == _Q8_0:
         return scale * blocks[:, 2:].copy().view(np.int8)
     offset = blocks[:, 2:4].copy().view("<f2").astype(np.float32)
-    halves = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
+    halves = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)  # (blocks, 32)
     return scale * halves + offset
 
 

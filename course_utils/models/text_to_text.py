@@ -45,7 +45,7 @@ class Attention(nn.Module):
     ) -> torch.Tensor:
         """queries: (batch, heads, len, head size); kept: keys and values; mask: True = may attend."""
         mixed = nn.functional.scaled_dot_product_attention(queries, *kept, attn_mask=mask, is_causal=causal)
-        return self.w_output(mixed.transpose(1, 2).flatten(-2))
+        return self.w_output(mixed.transpose(1, 2).flatten(-2))  # (batch, len, width)
 
 
 class Layer(nn.Module):
@@ -112,7 +112,7 @@ class TextToText(nn.Module):
 
     def read(self, source_ids: torch.Tensor) -> tuple[list[Cache], torch.Tensor]:
         """What the decoder needs of a text: keys and values of each layer, and which places are no padding."""
-        real = (source_ids != self.pad_id)[:, None, None, :]
+        real = (source_ids != self.pad_id)[:, None, None, :]  # (batch, 1, 1, len)
         x = self.embed(source_ids)
         for layer in self.encoder:
             x, _ = layer(x, real)
@@ -169,7 +169,7 @@ class Writer:
         over = torch.zeros(len(sources), dtype=torch.bool)
         while len(said) < longest and not over.all():
             logits, past = self.model.continued(ids, memory, real, past)
-            ids = logits[:, -1:].argmax(-1).masked_fill(over[:, None], self.end_id)
+            ids = logits[:, -1:].argmax(-1).masked_fill(over[:, None], self.end_id)  # (batch, 1)
             over |= ids[:, 0] == self.end_id
             said.append(ids)
         return [self.tokens.decode(row) for row in torch.cat(said, 1).tolist()]

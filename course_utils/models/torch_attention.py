@@ -58,7 +58,7 @@ class MultiHeadAttention(nn.Module):
         if mask is None:
             shares = fits.softmax(-1)
         else:
-            mask = mask.unsqueeze(1) if mask.dim() == 3 else mask
+            mask = mask.unsqueeze(1) if mask.dim() == 3 else mask  # (batch, 1, q_len, k_len)
             lowest = torch.finfo(fits.dtype).min
             shares = fits.masked_fill(mask.logical_not(), lowest).softmax(-1) * mask
         together = torch.matmul(shares, values).movedim(-3, -2).flatten(-2)  # (batch, q_len, d_model)

@@ -705,7 +705,7 @@ show_figure(
 )
 
 # %% [markdown]
-# The Transformer is ahead, but not by much. And counting takes seconds, while training takes a minute. A possible reason, not tested here:
+# The Transformer is ahead, but not by much. (With four seeds, by 0.099 to 0.106 nats a token.) And counting takes seconds, while training takes a minute. A possible reason, not tested here:
 # names are short, so a context of a few letters is nearly all there is.
 #
 # ## 5. Drawing words

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import defaultdict
 
 import torch
@@ -60,10 +61,13 @@ def main() -> None:
         tried[shown] = span_f1([list(one.entities) for one in asked], found).score
         print(f"{shown} examples: F1 {tried[shown]:.3f} on development", flush=True)
     best = max(tried, key=tried.__getitem__)
+    began = time.perf_counter()
+    lines = said(best, test)
     kept = {
         "development": {str(shown): round(score, 3) for shown, score in tried.items()},
         "shown": best,
-        "test": said(best, test),
+        "seconds": round(time.perf_counter() - began),
+        "test": lines,
     }
     ASKED.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
