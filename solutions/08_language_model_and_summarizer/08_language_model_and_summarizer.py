@@ -1949,12 +1949,11 @@ else:
 
 # %% [markdown]
 # After thirty steps you can recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
-# nats a token, and
-# after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
+# nats a token (to 2.7 and 2.8 with two other orders of the texts), and after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
 # short a sentence is. It does not know what it wrote the day before.
 #
 # The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8. The answer about France's capital was right before
-# and wrong afterwards. This is called **catastrophic forgetting**
+# and wrong afterwards. Both happened with each of the three orders. This is called **catastrophic forgetting**
 # ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 13).
 #
 # ## 11. From 2017 to today (optional)
