@@ -12,6 +12,7 @@ from html import escape
 
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
+from course_utils.checking.wording import OWN_WORDS
 from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (
@@ -264,16 +265,10 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
 def _what_differs(check: CheckResult) -> str:
     """The detail, and for which of a case's inputs it comes up, where there are several."""
     detail = check.detail
-    own = _OWN_WORDS.match(detail)
+    own = OWN_WORDS.match(detail)
     if own and "of its cell: " not in detail:  # no line of the learner's raised it
         detail = own[1].upper() + detail[own.end() :]
     return f"Inputs {check.run[0]} of {check.run[1]}: {detail}" if check.run else detail
-
-
-_OWN_WORDS = re.compile(
-    r"(?:TypeError|ValueError|AssertionError|Wrong\w+): (?=(?:it|the|there|an?|no|in|afterwards)\b)(.)"
-)
-"""How an error begins that a check raises about what a function returned."""
 
 
 def _details(group: list[CheckResult], folded: bool = False) -> str:

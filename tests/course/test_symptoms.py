@@ -245,16 +245,16 @@ def test_of_whole_numbers_0_may_be_what_a_check_has_filled_up_and_minus_1_none()
 def test_what_two_cases_to_compare_differ_in_is_stated():
     right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
     for inputs, words in (
-        ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "only there, `a` is given"),
-        ([{"a": 2}, {"a": None}], "only there, `a` is not given"),
-        ([{"x": np.ones(3)}, {"x": np.ones((4, 1))}], "only there, `x` has 2 axes"),
-        ([{"x": 5}, {"x": 0}], "only there, `x` is 0"),
+        ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "`a` is given"),
+        ([{"a": 2}, {"a": None}], "`a` is not given"),
+        ([{"x": np.ones(3)}, {"x": np.ones((4, 1))}], "`x` has 2 axes"),
+        ([{"x": 5}, {"x": 0}], "`x` is 0"),
     ):
         others = [{**inputs[1], "z": 2}, {"z": 3}, {"z": 4}, {"z": 5}]  # the first two are wrong, too
         got = [right, wrong, wrong, wrong, right, right]
         said = judged(got, [right] * 6, inputs=[*inputs, *others])
         assert said[-1].name == "two to compare" and "?" not in said[-1].sentence
-        assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
+        assert said[-1].sentence == f"What sets the first case below apart from all that are right: {words}."
 
 
 def test_a_size_or_a_number_alone_is_no_reason():
@@ -271,11 +271,99 @@ def test_what_the_few_right_cases_share_is_said_only_if_they_are_many():
     hidden, usual = {"rate": 0.5, "training": True}, {"rate": 0.5}
     for many, words in (
         (1, "Right in 2 of 6 cases, such as “case 0”."),
-        (3, "in all cases that pass, `training` is True; in this case that is not true."),
+        (3, "In all cases that are right, `training` is True. In the first case below, that is not so."),
     ):
         inputs = [hidden, usual, usual, usual, hidden, *[hidden] * many]
         got = [right, *[wrong] * 4, *[right] * many]
         assert judged(got, [right] * len(got), inputs=inputs)[-1].sentence.endswith(words)
+
+
+def test_what_the_first_wrong_case_has_alone_is_said_only_if_the_right_ones_are_many():
+    """Where a dropout of 1 hides everything, that the rate is 0 elsewhere is no reason."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"rate": 0.0}, {"rate": 1.0}, {"rate": 0.0}, {"rate": 0.5}, {"rate": 0.0}, {"rate": 1.0}]
+    said = judged([wrong, right, wrong, wrong, wrong, right], [right] * 6, inputs=inputs)
+    assert said[-1].sentence == "Right in 2 of 6 cases, such as “case 1”."
+
+
+def runs_of(inputs: list[list[dict]], got: list[list], wanted: list[list]) -> list[str]:
+    """What is said of cases that run the code several times."""
+    exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(len(inputs))))
+
+    def outcome(runs) -> Outcome:
+        return runs if isinstance(runs, Outcome) else Outcome(tuple({"y": np.asarray(run)} for run in runs))
+
+    given = tuple(inputs)
+    found = symptoms_of(exercise, [*map(outcome, got)], Expected(given, tuple(map(outcome, wanted))))
+    return [each.sentence for each in found]
+
+
+def test_what_the_wrong_runs_of_failing_cases_lack_is_no_reason():
+    """Each failing case has a run with a mask, but it is the other one that is wrong."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    mask, none = {"mask": np.ones(2, bool)}, {"mask": None}
+    inputs = [[none, none], [mask, none], [none, none], [mask, none]]
+    wanted = [[right, right]] * 4
+    in_masked, in_others = (
+        [[right, right], pair, [right, right], pair] for pair in ([wrong, right], [right, wrong])
+    )
+    assert runs_of(inputs, in_masked, wanted)[-1] == "Wrong exactly in the cases in which `mask` is given."
+    assert runs_of(inputs, in_others, wanted)[-1] == "Right in every case but two."
+
+
+def test_what_the_right_cases_share_by_chance_is_no_reason():
+    """Other runs, without it, are right as well."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    two, three = {"x": np.ones((2, 2))}, {"x": np.ones((1, 2, 2))}
+    wanted = [[right, right]] * 5
+    got = [[right, right], [right, right], *[[right, wrong]] * 3]
+    chance = [[two, three], [two, three], *[[three, three]] * 3]
+    assert runs_of(chance, got, wanted)[-1].startswith("Right in 2 of 5 cases")
+    axes = [[two, two], [two, two], *[[three, three]] * 3]
+    got = [[right, right], [right, right], *[[wrong, wrong]] * 3]
+    assert runs_of(axes, got, wanted)[-1] == "Wrong exactly in the cases in which `x` has 3 axes."
+
+
+def test_where_a_check_says_what_is_wrong_the_cases_in_which_it_looks_are_no_reason():
+    """It calls twice in evaluation mode only, say."""
+    right = np.arange(4.0) ** 2
+    inputs = [{"training": False}, {"training": False}, {"training": True}, {"training": True}]
+    for message, where, told in (
+        ("TypeError: two calls return the same list.", "", False),
+        ("WrongForm: `layers` is a list.", "", False),
+        ("TypeError: unsupported operand", "f, line 2 of its cell: return x + y", True),
+    ):
+        problem = Problem("exception", message, where)
+        said = judged([problem, problem, right, right], [right] * 4, inputs=inputs)
+        assert any("in which" in each.sentence for each in said) == told, message
+
+
+def test_a_row_of_a_mask_is_a_reason_only_for_what_is_wrong_in_that_row():
+    wanted = RNG.normal(size=(3, 4))
+    empty, gap = np.array([[1, 1], [0, 0], [1, 1]], bool), np.array([[1, 1], [0, 0], [0, 1]], bool)
+    full = np.ones((3, 2), bool)
+    inputs = [{"mask": each} for each in (full, empty, full, gap)]
+    wrong = [wanted + np.array([[0.0], [each == 1], [0.0]]) * 9 for each in (0, 1, 0, 1)]
+    said = judged(wrong, [wanted] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which a row of `mask` is False everywhere."
+    inputs = [{"mask": each} for each in (full, gap, full, gap)]
+    wrong = [wanted + np.array([[0.0], [0.0], [each]]) * 9 for each in (0, 1, 0, 1)]
+    said = judged(wrong, [wanted] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which a row of `mask` has True after False."
+
+
+def test_more_axes_than_two_are_a_reason_however_many():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"x": np.ones((2,) * axes)} for axes in (2, 3, 4, 2)]
+    said = judged([right, wrong, wrong, right], [right] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which `x` has more than 2 axes."
+
+
+def test_of_inputs_that_are_given_together_none_is_singled_out():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    both, none = {"first_mask": np.ones(2), "mask": np.ones(2)}, {"first_mask": None, "mask": None}
+    said = judged([right, wrong, right, wrong], [right] * 4, inputs=[both, none] * 2)
+    assert said[-1].sentence == "Wrong exactly in the cases in which `first_mask` and `mask` are not given."
 
 
 def test_what_another_case_that_is_right_has_too_is_no_difference():
@@ -291,7 +379,7 @@ def test_what_another_case_that_is_right_has_too_is_no_difference():
     assert "larger than 100" not in said[-1].sentence  # two of the three that are wrong have no such numbers
     inputs[2]["x"] = np.full((2, 5), 1000.0)
     said = judged(got, [right] * 6, inputs=inputs)
-    assert said[-1].sentence.endswith("only there, `x` has numbers with an absolute value above 100.")
+    assert said[-1].sentence.endswith("that are right: `x` has numbers with an absolute value above 100.")
 
 
 def test_where_few_values_are_wrong_the_calculation_is_not_blamed():
@@ -380,7 +468,7 @@ def test_the_inputs_that_are_compared_are_those_that_are_wrong(raised):
     outcomes = [reference[0], second, *[Outcome((wrong,))] * 2, *reference[4:]]
     exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(6)))
     said = [each.sentence for each in symptoms_of(exercise, outcomes, Expected(given, reference))]
-    assert any("only there, `x` has 2 axes." in sentence for sentence in said)
+    assert any("that are right: `x` has 2 axes." in sentence for sentence in said)
 
 
 def test_a_coincidence_is_no_symptom():
