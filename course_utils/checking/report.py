@@ -138,7 +138,7 @@ class Report:
         """
         Args:
             brevity: 0: everything worth reading is open. 1: one kind of difference is. 2: of that only the case's name, if the mistake
-                is known, and else of a possible cause only what it is. 3: only the case's name in any case.
+                is known, and else of a possible cause only what it is; goals are folded. 3: only the case's name, and one symptom, in any case.
         """
         verdict = self.verdict
         undecided = verdict.problem or verdict.given
@@ -157,16 +157,25 @@ class Report:
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
                 f"<b>{_certain(verdict)}</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
             )
-        for words, hint in _hunches(verdict):
+        for place, (words, hint) in enumerate(_hunches(verdict)):
             more = f"<br>{inline(hint)}" if hint else ""
             if hint and brevity > 1:
                 more = f'<details><summary style="cursor:pointer">Why</summary>{inline(hint)}</details>'
-            parts.append(f'<div style="padding:.2em 0">{inline(words)}{more}</div>')
+            said = f"{inline(words)}{more}"
+            if place and not hint and brevity > 2:
+                said = (
+                    f'<details><summary style="cursor:pointer">What else stands out</summary>{said}</details>'
+                )
+            parts.append(f'<div style="padding:.2em 0">{said}</div>')
         if not verdict.problem:
             parts.append(self._checks_html(brevity))
         if verdict.later:
-            items = [f"<li>{inline(title)}</li>" for title in verdict.later]
-            parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{"".join(items)}</ul></div>')
+            items = "".join(f"<li>{inline(title)}</li>" for title in verdict.later)
+            goals = f'<ul style="margin:.2em 0">{items}</ul>'
+            if brevity > 1:
+                parts.append(f'<details><summary style="cursor:pointer">{_LATER}</summary>{goals}</details>')
+            else:
+                parts.append(f"<div>{_LATER}{goals}</div>")
         if self._next_step:
             parts.append(f"<div><b>Next:</b> {inline(self._next_step)}</div>")
         if self._inputs:

@@ -144,12 +144,20 @@ def test_a_long_report_is_folded_until_it_can_be_read_at_a_glance():
         Verdict("f", checks),
         Verdict("f", checks, possible=(cause,), symptoms=(symptom, symptom)),
         Verdict("f", checks, recognised=(cause,)),
+        Verdict("f", checks, symptoms=(symptom, Symptom("shapes", "The shapes do not match. " * 25))),
+        Verdict(
+            "f",
+            checks,
+            possible=(cause,),
+            later=tuple("At least a third of all are right. " * 3 for _ in range(4)),
+        ),
     ):
         html = Report(verdict, "lab.f")._repr_html_()
         assert words_open(html) <= MOST_WORDS
         assert all(f"{long} {letter}." in html for letter in "abc")  # nothing is lost
         assert "Sums to 1." in html
-        assert cause.hint.strip() in html or verdict == Verdict("f", checks)
+        assert cause.hint.strip() in html or not (verdict.possible or verdict.recognised)
+        assert html.count("At least a third") == 3 * len(verdict.later)
 
 
 def test_a_short_report_is_open():
