@@ -33,7 +33,7 @@ def about_cases(
         if of >= _MANY and wrong <= _FEW * of:
             return [Symptom("few values", f"Every case fails, but most values are right: {of - wrong} of {of} in the first one. So what is special about the others?")]  # fmt: skip
         what = "The form" if exercise.shown else "Every shape"
-        return [Symptom("the form is right", f"{what} is right, but every case fails, even the simplest: the mistake is in the calculation itself.")]  # fmt: skip
+        return [Symptom("the form is right", f"{what} is right, but something differs in every case: it takes no special input to see the mistake.")]  # fmt: skip
     explained = all(_explains_itself(outcomes[index]) for index in failing)
     if (
         len(failing) > 1
