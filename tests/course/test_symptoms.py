@@ -163,9 +163,11 @@ def test_an_input_that_is_added_twice_or_not_at_all_is_named():
     inputs = [{"weights": {"out.bias": bias}, "other": bias[::-1]} for bias in biases]
     twice = [table + bias for table, bias in zip(TABLES, biases, strict=True)]
     (said, *_) = judged(twice, TABLES, inputs=inputs)
-    assert said.sentence == "`y` is what is expected plus `out.bias`: it is added one time too many."
+    assert (
+        said.sentence == "`y` is what is expected plus `out.bias`, as if that were added one time too many."
+    )
     (said, *_) = judged(TABLES, twice, inputs=inputs)
-    assert said.sentence == "`y` is what is expected minus `out.bias`: it is left out once."
+    assert said.sentence == "`y` is what is expected minus `out.bias`, as if that were left out once."
     zeros = [{"bias": np.zeros_like(bias)} for bias in biases]  # says nothing, whatever is wrong
     assert not {"an input too often", "an input left out"} & set(names_of(twice, TABLES, inputs=zeros))
 
@@ -516,6 +518,96 @@ def test_a_sentence_about_some_cases_only_says_which():
     assert said.sentence.startswith("In “case 0”: ")
 
 
+def test_a_rounding_is_seen_and_shares_that_are_nearly_certain_are_none():
+    shares = [np.array([0.7165, 0.1153, 0.1012, 0.067]), np.array([0.511, 0.222, 0.267])]
+    (said, *_) = judged([np.round(each, 2) for each in shares], shares)
+    assert said.sentence == "`y` is what is expected, rounded to 2 digits after the point."
+    (said, *_) = judged([np.round(each, 1).astype(np.float32) for each in shares[1:]], shares[1:])
+    assert said.sentence == "`y` is what is expected, rounded to one digit after the point."
+    certain = [np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0])]
+    assert "rounded" not in names_of(certain, shares)
+
+
+def test_what_is_nearly_right_in_some_cases_only_has_other_causes_than_what_is_so_in_all():
+    wanted = [RNG.normal(size=(3, 5)) + 9 for _ in range(3)]
+    got = [each * (1 + 0.01 * np.sin(np.arange(15).reshape(3, 5))) for each in wanted]
+    assert judged(got, wanted)[0].sentence == (
+        "`y` is nearly right: it differs by less than 2 % everywhere. That may be a small constant, such as eps or n - 1 for n, or "
+        "a rounding."
+    )
+    (said, *_) = judged([*got[:1], *wanted[1:]], wanted)
+    assert "In other cases it is right. Perhaps digits get lost" in said.sentence
+    raised = Problem("exception", "ValueError: x")
+    assert "In other cases it is right" not in judged([got[0], raised, raised], wanted)[0].sentence
+    single = [np.array(2.5), np.array(3.7)]
+    (said, *_) = judged([single[0] * 1.01, single[1] * 0.99], single)
+    assert said.sentence == "`y` is nearly right: it differs by less than 2 %."
+
+
+def test_another_eps_is_nearly_right_in_most_places():
+    """In rows that hardly vary, the difference is large."""
+    wanted = [RNG.normal(size=(6, 5)) + 9 for _ in range(2)]
+    got = [each * (1 + 0.01 * np.sin(np.arange(30).reshape(6, 5))) for each in wanted]
+    for each in got:
+        each[2, 3] *= 5
+    (said, *_) = judged(got, wanted)
+    assert said.sentence.startswith("`y` is nearly right in most places: there it differs by less than 2 %.")
+    for each in got:
+        each[1:4] *= 5
+    assert "nearly right" not in names_of(got, wanted)
+
+
+def test_what_a_check_looks_at_beside_the_outputs_is_no_output_that_is_right():
+    tables = [RNG.normal(size=(3, 4)) for _ in range(2)]
+    wrong = [table + np.sin(5 * table) for table in tables]
+
+    def said_of(names, got, wanted):
+        found = judged(got, wanted, names=names)
+        return [each.sentence for each in found if each.name == "only one output"]
+
+    names = ("y", "same in training")
+    assert said_of(names, [(each, True) for each in wrong], [(each, True) for each in tables]) == []
+    (said,) = said_of(names, [(each, False) for each in tables], [(each, True) for each in tables])
+    assert said == "`y` is right; only `same in training` differs."
+    names = ("y", "z", "called in time")
+    got, wanted = [(a, b, True) for a, b in zip(wrong, tables, strict=True)], [(a, a, True) for a in tables]
+    wanted = [(a, b, True) for a, b in zip(tables, tables, strict=True)]
+    assert said_of(names, got, wanted) == ["`z` is right; only `y` differs."]
+    names = ("losses", "weight first")
+    assert said_of(names, [(w, t) for w, t in zip(wrong, tables, strict=True)], [(t, t) for t in tables]) == [
+        "`weight first` is right; only `losses` differs."
+    ]
+
+
+def test_a_length_that_is_wrong_in_few_cases_is_not_said_beside_what_is_wrong_in_all():
+    ids = np.array([3, 9, 4, 7])
+    got = [[1.0 + number, ids] for number in range(5)]
+    wanted = [[1.5 + number**2, ids] for number in range(5)]
+    got[2][1] = ids[:2] + 1
+    assert "too short" not in names_of(got, wanted, names=("score", "ids"))
+    for each in got:
+        each[1] = ids[:2] + 1
+    assert "too short" in names_of(got, wanted, names=("score", "ids"))
+
+
+def test_that_only_one_row_is_right_is_not_said_of_a_single_array():
+    table = RNG.normal(size=(4, 5))
+    got = table + np.sin(table) * np.array([[1.0], [2], [3], [0]])
+    assert "only the last right" not in names_of([got, table], [table, table])
+    assert "only the last right" in names_of([got, got], [table, table])
+    losses = np.array([2.5, 2.25, 1.75])
+    assert "only the first right" in names_of([losses + np.array([0, 0.5, 0.125]), losses], [losses, losses])
+
+
+def test_where_gradients_alone_differ_no_single_cause_is_named():
+    case = Case("case 0", lambda rng: {}, reaches=("x",))
+    exercise = Exercise("f", ("y",), (case,), backward=lambda *arguments: {})
+    right = {"y": np.ones(2), "gradient at x": np.array(3.0)}
+    expected = Expected(([{"x": 0}],), (Outcome((right,)),))
+    (said, *_) = symptoms_of(exercise, [Outcome(({**right, "gradient at x": np.array(2.0)},))], expected)
+    assert said.name == "gradient" and said.sentence.count("?") == 2 and "dropout" in said.sentence
+
+
 @pytest.mark.parametrize(
     "message, name",
     [
@@ -645,7 +737,9 @@ def test_a_kind_of_tensor_that_names_two_kinds_of_numbers_is_not_called_two_that
         "input dataset is not a subclass of TensorSpec: `RaggedTensorSpec(TensorShape([None]), tf.int32, 0, tf.int64)`."
     )
     meet = "TypeError: Tensors in list passed to 'values' of 'ConcatV2' Op have types [int32, int64] that don't all match."
-    assert "kinds of numbers" not in names_of([Problem("exception", ragged)] * 2, [np.ones(2)] * 2)
+    assert (
+        names_of([Problem("exception", ragged)] * 2, [np.ones(2)] * 2) == []
+    )  # nor shapes that do not match
     assert "kinds of numbers" in names_of([Problem("exception", meet)] * 2, [np.ones(2)] * 2)
 
 
