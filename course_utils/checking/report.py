@@ -12,6 +12,7 @@ from html import escape
 
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
+from course_utils.checking.symptoms.cases import COUNTS_CASES
 from course_utils.checking.wording import OWN_WORDS
 from course_utils.display import BAD, GOOD, OPEN, inline
 
@@ -225,9 +226,11 @@ def _certain(verdict: Verdict) -> str:
 def _hunches(verdict: Verdict) -> list[tuple[str, str]]:
     """What is said where no misconception is certain: (sentence, hint) of what stands out, and of what may be the cause.
 
-    Beside a possible cause, the most telling symptom is enough.
+    Beside a possible cause, the most telling symptom is enough, and none that only counts cases: the list of checks shows that.
     """
-    symptoms = verdict.symptoms[:1] if verdict.possible else verdict.symptoms
+    symptoms = verdict.symptoms
+    if verdict.possible:
+        symptoms = [each for each in symptoms[:1] if each.name not in COUNTS_CASES]
     said = [(f"What stands out: {symptom.sentence}", "") for symptom in symptoms]
     return said + [(f"One possible cause: {each.title}", each.hint) for each in verdict.possible]
 

@@ -173,3 +173,12 @@ def test_beside_a_possible_cause_one_symptom_and_one_case_are_enough():
     text, html = texts(Verdict("f", checks, possible=(cause,), symptoms=symptoms))
     assert "Secondly" not in text + html
     assert "1 other check did not pass" in html and text.count("expected") == 1
+
+
+def test_beside_a_possible_cause_cases_are_not_counted():
+    cause = Misconception("known", "The mask is ignored.", "Look.")
+    checks = (wrong(0, "`y` differs: got 1, expected 2."),)
+    counted = (Symptom("one case", "Right in every case but one."),)
+    for shown in texts(Verdict("f", checks, possible=(cause,), symptoms=counted)):
+        assert "every case" not in shown and shown.index("One possible cause") < shown.index("expected 2")
+    assert "every case" in texts(Verdict("f", checks, symptoms=counted))[0]

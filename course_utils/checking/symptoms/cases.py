@@ -15,6 +15,9 @@ from course_utils.checking.symptoms.pairs import as_array, by_last_name, close, 
 from course_utils.checking.symptoms.symptom import Symptom
 from course_utils.checking.wording import said_by_a_check
 
+COUNTS_CASES = ("the form is right", "one case", "two cases", "one case right", "some cases")
+"""Symptoms that only say in how many cases the output is right."""
+
 
 def about_cases(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, failing: Sequence[int]
