@@ -14,6 +14,7 @@ from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms import forms, functions, places, values
+from course_utils.checking.symptoms.exceptions import complaint_of
 from course_utils.checking.symptoms.find import MOST, symptoms_of
 from course_utils.checking.symptoms.looks import LOOKS
 
@@ -108,6 +109,14 @@ def test_the_entries_of_a_list_are_its_first_axis():
     layers = [RNG.normal(size=(3, 2, 4, 5, 6)) for _ in range(2)]
     (said, *_) = judged([each[::-1] for each in layers], layers)
     assert said.sentence == "`y` is in reverse order along the first axis."
+
+
+def test_of_the_entries_of_a_list_the_axis_is_named_in_words():
+    layers = RNG.normal(size=(3, 2, 4, 5, 6))
+    wrong = layers.copy()
+    wrong[-1] += np.sin(9 * layers[-1])
+    (said, *_) = judged([wrong], [layers])
+    assert said.sentence == "`y` is wrong only in the last entry along the first axis."
 
 
 def test_a_single_row_has_no_rows_that_are_off():
@@ -240,6 +249,8 @@ def test_of_whole_numbers_0_may_be_what_a_check_has_filled_up_and_minus_1_none()
     assert "`y` is 0, or ends too early, wherever it is wrong." in [each.sentence for each in said]
     (said, *_) = judged([np.zeros_like(wanted)], [wanted])
     assert said.sentence == "`y` is 0 everywhere, or empty."
+    both = judged([(got, got)] * 3, [(wanted, wanted)] * 3, names=("y", "z"))
+    assert "`y` and `z` are 0, or end too early, wherever they are wrong." in [each.sentence for each in both]
     one_short = np.array([3, 1, 4, -1, -1])
     assert "function left out" not in names_of([one_short] * 3, [np.maximum(one_short, 0)] * 3)
 
@@ -645,11 +656,6 @@ def test_where_gradients_alone_differ_no_single_cause_is_named():
         ("OverflowError: Python int too large to convert to C long", "too large for its type"),
         ("OverflowError: math range error", "overflow"),
         ("OverflowError: (34, 'Numerical result out of range')", "overflow"),
-        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
-        (
-            "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
-            "weights",
-        ),
     ],
 )
 def test_exceptions_are_put_in_the_words_of_the_course(message, name):
@@ -688,6 +694,11 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
         ("WrongModule: No gradient reaches `w_query.weight`.", "no gradient"),
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
+        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
+        (
+            "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
+            "weights",
+        ),
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
         ("WrongLayer: get_config gives the same dict at every call.", "one dict for all"),
         (
@@ -709,8 +720,22 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
     ],
 )
 def test_what_is_wrong_with_a_module_is_told_apart(message, name):
-    (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
-    assert said.name == name
+    assert complaint_of(Problem("exception", message)) == name
+
+
+def test_what_a_check_says_itself_is_not_said_once_more_in_general():
+    ones = [np.ones(2)] * 2
+    for message in (
+        "WrongModule: `w_query` has no bias.",
+        "TypeError: it returned a tensor of torch.float64; expected torch.float32, as it gets.",
+        "ValueError: `self.table` has shape (1, 7, 6); for max_len 7 and d_model 6 it must be (7, 6).",
+        "WrongForm: `requires_grad` of a parameter is not what it was before.",
+    ):
+        assert judged([Problem("exception", message)] * 2, ones) == ()
+        (said,) = judged([Problem("exception", message), ones[0]], ones)
+        assert said.name == "one case"
+    named = [Problem("exception", "WrongLayer: get_config gives the same dict at every call.")] * 2
+    assert names_of(named, ones) == ["one dict for all"]  # that says more
 
 
 def test_a_label_that_there_is_not_is_no_other_form():
@@ -785,6 +810,11 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
         ),
         ("AttributeError: 'SymbolicTensor' object has no attribute 'item'", "", "value in a graph"),
         (
+            "NotImplementedError: Could not infer the output shape.\n\nCannot convert a symbolic tf.Tensor (x:0) to a numpy array.",
+            "mean, line 3 of its cell: states = np.asarray(states)",
+            "value in a graph",
+        ),
+        (
             "WrongForm: after a call in evaluation mode the encoder is in training mode, so its own dropout would always act.",
             "",
             "left changed",
@@ -801,7 +831,7 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
     ],
 )
 def test_what_an_exception_is_about(message, where, name):
-    assert names_of([Problem("exception", message, where)] * 2, [np.ones(2)] * 2)[0] == name
+    assert complaint_of(Problem("exception", message, where)) == name
 
 
 def test_no_function_is_seen_where_it_changes_nothing():

@@ -10,7 +10,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms.cases import share_of
 from course_utils.checking.symptoms.symptom import Symptom
-from course_utils.checking.wording import in_one_form
+from course_utils.checking.wording import in_one_form, said_by_a_check
 
 UNKNOWN_NAME = "unknown name"
 
@@ -46,8 +46,8 @@ _COMPLAINTS = (
      "It changes something that it must leave unchanged. The message says what."),
     _Complaint("unknown size", r"None values not supported|Attempt to convert a value \(None\)|unsupported operand.*Tensor.*NoneType|Cannot convert '?None",
      "In a graph, the length of an axis may be unknown: then it is None in `x.shape`. `ops.shape(x)` always gives it."),
-    _Complaint("value in a graph", r"'SymbolicTensor'|SymbolicTensor.* is not supported|KerasTensor.* (cannot|has no)",
-     "While a graph is made, a tensor has no value yet, so `float`, `int` and `.numpy()` cannot read it. `ops.cast` converts it to another number type."),
+    _Complaint("value in a graph", r"'SymbolicTensor'|SymbolicTensor.* is not supported|KerasTensor.* (cannot|has no)|symbolic tf\.Tensor .*to a numpy array",
+     "While a graph is made, a tensor has no value yet, so `float`, `int`, `.numpy()` and NumPy's functions cannot read it. `ops.cast` converts it to another number type."),
     _Complaint(
         "another form",
         r"WrongForm(?!.*(no parameter|a parameter too many|` has shape|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",
@@ -130,13 +130,25 @@ def about_exceptions(
     """What the exceptions of the failing cases have in common, in words of the course."""
     helps: dict[str, tuple[str, list[int]]] = {}
     for index in failing:
-        if (problem := outcomes[index].problem) and (found := _help_with(problem)):
+        if (
+            (problem := outcomes[index].problem)
+            and (found := _help_with(problem))
+            and not _is_said(problem, found[0])
+        ):
             helps.setdefault(found[0], (found[1], []))[1].append(index)
     if not helps:
         return []
     name, (text, cases) = max(helps.items(), key=lambda each: len(each[1][1]))
     scope = "" if len(cases) == len(failing) else f"{share_of(exercise, cases)}: "
     return [Symptom(name, scope + text)]
+
+
+_SAID_BY_CHECKS = ("another form", "weights", "left changed", "shapes")
+"""Kinds of which a check's own words say more: what it has found, and where."""
+
+
+def _is_said(problem: Problem, name: str) -> bool:
+    return name in _SAID_BY_CHECKS and said_by_a_check(problem.message, problem.where)
 
 
 def _help_with(problem: Problem) -> tuple[str, str] | None:

@@ -92,7 +92,7 @@ def _values(
             continue
         if best and best.name == "nearly right":
             others_right = all(outcomes[case].problem is None for case in failing)
-            why = _why_nearly(wrong, others_right and len(cases_of[output]) < len(outcomes))
+            why = _why_nearly(wrong, others_right and 2 * len(cases_of[output]) <= len(outcomes))
             best = replace(best, sentence=best.sentence + why)
         if best is not None and not (best.vague and _are_names(output, wrong)):
             found.setdefault(best, []).append(output)
@@ -196,6 +196,7 @@ def _plural(text: str) -> str:
         text.replace("it differs", "they differ")
         .replace("it is right", "they are right")
         .replace("wherever it is", "wherever they are")
+        .replace("or ends too early", "or end too early")
         .replace("and is right", "and are right")
     )
 
