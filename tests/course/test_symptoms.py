@@ -14,6 +14,7 @@ from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms import forms, functions, places, values
+from course_utils.checking.symptoms.cases import titles_of
 from course_utils.checking.symptoms.exceptions import complaint_of
 from course_utils.checking.symptoms.find import MOST, symptoms_of
 from course_utils.checking.symptoms.looks import LOOKS
@@ -103,6 +104,13 @@ def test_masks_have_symptoms_of_their_own():
     assert names_of([mask.astype(float) for mask in wanted], wanted)[0] == "numbers for booleans"
     assert names_of([np.ones_like(mask) for mask in wanted], wanted)[0] == "all True"
     assert names_of([mask & ~np.eye(len(mask), dtype=bool) for mask in wanted], wanted)[0] == "diagonal"
+
+
+def test_a_title_that_leans_on_the_one_before_it_is_not_quoted_alone():
+    titles = ("pre-norm", "the same, post-norm", "once more, longer")
+    exercise = Exercise("f", ("y",), tuple(Case(title, lambda rng: {}) for title in titles))
+    assert titles_of(exercise, [0, 1]) == "“pre-norm” and the case after “pre-norm”"
+    assert titles_of(exercise, [2]) == "the case after the case after “pre-norm”"
 
 
 def test_the_entries_of_a_list_are_its_first_axis():
@@ -751,6 +759,9 @@ def test_axes_of_length_one_are_counted_and_rightness_apart_from_them_is_not_sai
         (mask[None, None] * 1.0, "has axes of length 1 too many."),
     ):
         assert [each.sentence for each in judged([got], [mask])] == [f"`y` {words}"]
+    longer = [(np.r_[table, table], np.r_[table, table]) for table in TABLES[:1]]
+    (said, *_) = judged(longer, [(TABLES[0], TABLES[0])], names=("y", "z"))
+    assert said.sentence.endswith("without the last 3 entries they would be right.")
     two = [(TABLES[0], TABLES[0] + 1)]
     (said,) = judged(two, [tuple(part[None, None] for part in two[0])], names=("y", "z"))
     assert said.sentence == "`y` and `z` lack axes of length 1, and are right apart from that."

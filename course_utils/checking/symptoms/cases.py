@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -285,7 +286,15 @@ def share_of(exercise: Exercise, cases: Sequence[int]) -> str:
 
 def titles_of(exercise: Exercise, cases: Sequence[int]) -> str:
     """The titles of cases, in words."""
-    titles = [f"“{exercise.cases[index].title}”" for index in cases]
+    titles = [_title(exercise, index) for index in cases]
     more = f" and {len(titles) - 2} more" if len(titles) > 3 else ""
     shown = titles[:2] if more else titles
     return (", " if more or len(shown) > 2 else " and ").join(shown) + more
+
+
+def _title(exercise: Exercise, case: int) -> str:
+    """A title in quotes. One that says little without the one before it, such as "the same, post-norm", is named by that."""
+    title = exercise.cases[case].title
+    if case and re.match(r"the same,|once more\b", title):
+        return f"the case after {_title(exercise, case - 1)}"
+    return f"“{title}”"

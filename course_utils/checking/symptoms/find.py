@@ -197,6 +197,7 @@ def _plural(text: str) -> str:
         .replace("it is right", "they are right")
         .replace("wherever it is", "wherever they are")
         .replace("or ends too early", "or end too early")
+        .replace("it would be right", "they would be right")
         .replace("and is right", "and are right")
     )
 
