@@ -738,6 +738,7 @@ def test_what_a_check_says_itself_is_not_said_once_more_in_general():
         "TypeError: it returned a tensor of torch.float64; expected torch.float32, as it gets.",
         "ValueError: `self.table` has shape (1, 7, 6); for max_len 7 and d_model 6 it must be (7, 6).",
         "WrongForm: `requires_grad` of a parameter is not what it was before.",
+        "WrongModule: Two calls with the same input give two different outputs. Is there dropout?",
     ):
         assert judged([Problem("exception", message)] * 2, ones) == ()
         (said,) = judged([Problem("exception", message), ones[0]], ones)

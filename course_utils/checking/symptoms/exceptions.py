@@ -143,7 +143,7 @@ def about_exceptions(
     return [Symptom(name, scope + text)]
 
 
-_SAID_BY_CHECKS = ("another form", "weights", "left changed", "shapes")
+_SAID_BY_CHECKS = ("another form", "weights", "left changed", "shapes", "random")
 """Kinds of which a check's own words say more: what it has found, and where."""
 
 
