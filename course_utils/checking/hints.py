@@ -23,7 +23,7 @@ _SAYS_LITTLE = frozenset(
         """
     about again all also and another any are because been both but can cannot case cases check does each every everything
     expected fail fails for from get gets getting given had has have here how into its just keep keeping like made make
-    need needs not nothing one only result results returns said says should some than that the their them then there
+    need needs new not nothing one only result results returns said says should some than that the their them then there
     these they thing this those took used uses using values want wanted wants was what when where which while who whose
     why will with you your
         """,
@@ -91,9 +91,10 @@ def fitting(hints: Sequence[Hint], verdict: Verdict) -> int | None:
     )
     titles = [_words(_complaint(hint.title)) for hint in hints]
     for wanted in said:
-        fits = [len(title & wanted) / len(title) if title else 0.0 for title in titles]
-        best = max(fits, default=0.0)
-        if best >= _FITS and fits.count(best) == 1:
+        # of two whose words are all there, the one with more of them is meant
+        fits = [(len(title & wanted) / len(title), len(title)) if title else (0.0, 0) for title in titles]
+        best = max(fits, default=(0.0, 0))
+        if best[0] >= _FITS and fits.count(best) == 1:
             return fits.index(best)
     return None
 
@@ -115,5 +116,5 @@ def _complaint(title: str) -> str:
 
 def _words(text: str) -> set[str]:
     """What a text says of something: its words, cut to their first letters so that "masks" and "masked" are one."""
-    meant = _NOT_MEANT.sub(" ", text).lower().replace("too many", "too long")
+    meant = _NOT_MEANT.sub(" ", text).lower().replace("too many", "too long").replace("axes", "axis")
     return {word.rstrip("s")[:4] for word in re.findall(r"[a-z]{3,}", meant) if word not in _SAYS_LITTLE}

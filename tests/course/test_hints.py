@@ -134,3 +134,12 @@ def test_one_too_many_is_as_much_as_too_long():
     long = Symptom("x", "`ids` is too long along the last axis.")
     assert opened("`ids` has one place too many", ("a batch", "Other shapes."), symptoms=(long,))
     assert opened("I get one window too many", ("a batch", "`windows` is too long."))
+
+
+def test_axes_are_an_axis_and_of_two_hints_that_fit_the_longer_title_is_meant():
+    two = Symptom("x", "What sets the first case below apart from all that are right: `mask` has 2 axes.")
+    assert opened("where does the new axis of the mask go?", ("a batch", "It differs."), symptoms=(two,))
+    hints = [Hint("how long are they?", ""), Hint("the first word is never learned", "")]
+    never = Misconception("m", "One place too many is marked.", "So the first word is never learned.")
+    check = CheckResult("a batch", False, "It differs.", 0)
+    assert fitting(hints, Verdict("f", (check,), possible=(never,))) == 1
