@@ -743,6 +743,8 @@ def test_what_a_check_says_itself_is_not_said_once_more_in_general():
         assert judged([Problem("exception", message)] * 2, ones) == ()
         (said,) = judged([Problem("exception", message), ones[0]], ones)
         assert said.name == "one case"
+    cut = "no gradient reaches the weight `w_key.bias`: `detach` or a way through NumPy cuts it off."
+    assert judged([Problem("gradient", cut)] * 2, ones) == ()
     named = [Problem("exception", "WrongLayer: get_config gives the same dict at every call.")] * 2
     assert names_of(named, ones) == ["one dict for all"]  # that says more
 
