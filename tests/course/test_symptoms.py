@@ -357,6 +357,8 @@ def test_where_a_check_says_what_is_wrong_the_cases_in_which_it_looks_are_no_rea
         problem = Problem("exception", message, where)
         said = judged([problem, problem, right, right], [right] * 4, inputs=inputs)
         assert any("in which" in each.sentence for each in said) == told, message
+        three = judged([problem, problem, problem, right, right], [right] * 5, inputs=[*inputs[:1], *inputs])
+        assert any("in which" in each.sentence for each in three) == told and (told or not three), message
 
 
 def test_a_row_of_a_mask_is_a_reason_only_for_what_is_wrong_in_that_row():
@@ -556,6 +558,11 @@ def test_what_is_nearly_right_in_some_cases_only_has_other_causes_than_what_is_s
     )
     (said, *_) = judged([*got[:1], *wanted[1:]], wanted)
     assert "In other cases it is right. Perhaps digits get lost" in said.sentence
+    four = [*wanted, wanted[0]]
+    (said, *_) = judged([got[0], wanted[1] * -3, *four[2:]], four)
+    assert (
+        said.sentence.startswith("In “case 0”: `y` is nearly right") and "In other cases" not in said.sentence
+    )
     raised = Problem("exception", "ValueError: x")
     assert "In other cases it is right" not in judged([got[0], raised, raised], wanted)[0].sentence
     single = [np.array(2.5), np.array(3.7)]

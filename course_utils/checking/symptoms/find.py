@@ -79,19 +79,20 @@ def _values(
     cases_of = {output: {pair.case for pair in wrong} for output, wrong in pairs.items()}
     most = max(map(len, cases_of.values()), default=0)
     for output, wrong in sorted(pairs.items(), key=lambda each: -len(cases_of[each[0]])):
-        best = looks.common(wrong)
+        best, alike = looks.common(wrong), True
         if best is None or best.vague:  # perhaps the first case tells more than what all cases share
             first = [pair for pair in wrong if pair.case == wrong[0].case]
             if len(first) < len(wrong) and (telling := looks.of_first_case(first)):
                 title = titles_of(exercise, [first[0].case])
                 best = replace(telling, sentence=f"In {title}: {telling.sentence}")
+                alike = len(cases_of[output]) == 1
         elif several and not beside_problems and len(cases := sorted(cases_of[output])) < len(failing):
             # in the others that fail, this output is right
             best = replace(best, sentence=f"{share_of(exercise, cases)}: {best.sentence}")
         if best and _says_too_little(best, output, wrong, most):
             continue
         if best and best.name == "nearly right":
-            others_right = all(outcomes[case].problem is None for case in failing)
+            others_right = alike and all(outcomes[case].problem is None for case in failing)
             why = _why_nearly(wrong, others_right and 2 * len(cases_of[output]) <= len(outcomes))
             best = replace(best, sentence=best.sentence + why)
         if best is not None and not (best.vague and _are_names(output, wrong)):
