@@ -129,7 +129,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """As much of it open as fits into :data:`MOST_WORDS`; the rest is folded."""
-        for brevity in range(4):
+        for brevity in range(5):
             found = self._html(brevity)
             if _open_words(found) <= MOST_WORDS:
                 break
@@ -140,6 +140,7 @@ class Report:
         Args:
             brevity: 0: everything worth reading is open. 1: one kind of difference is. 2: of that only the case's name, if the mistake
                 is known, and else of a possible cause only what it is; goals are folded. 3: only the case's name, and one symptom, in any case.
+                4: the hint of one mistake only.
         """
         verdict = self.verdict
         undecided = verdict.problem or verdict.given
@@ -153,10 +154,13 @@ class Report:
         ]
         if verdict.where:
             parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
-        for found in verdict.recognised:
+        for place, found in enumerate(verdict.recognised):
+            hint = f"<br>{inline(found.hint)}"
+            if place and brevity > 3:
+                hint = f'<details><summary style="cursor:pointer">Why</summary>{inline(found.hint)}</details>'
             parts.append(
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
-                f"<b>{_certain(verdict)}</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
+                f"<b>{_certain(verdict)}</b> {inline(found.title)}{hint}</div>"
             )
         for place, (words, hint) in enumerate(_hunches(verdict)):
             more = f"<br>{inline(hint)}" if hint else ""

@@ -144,6 +144,11 @@ def test_a_long_report_is_folded_until_it_can_be_read_at_a_glance():
         Verdict("f", checks),
         Verdict("f", checks, possible=(cause,), symptoms=(symptom, symptom)),
         Verdict("f", checks, recognised=(cause,)),
+        Verdict(
+            "f",
+            checks,
+            recognised=(Misconception("other", "Padding is forgotten.", "Look at padding. " * 15), cause),
+        ),
         Verdict("f", checks, symptoms=(symptom, Symptom("shapes", "The shapes do not match. " * 25))),
         Verdict(
             "f",
