@@ -12,6 +12,8 @@ from html import escape
 
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
+from course_utils.checking.symptoms.cases import COUNTS_CASES
+from course_utils.checking.wording import OWN_WORDS
 from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (
@@ -127,7 +129,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """As much of it open as fits into :data:`MOST_WORDS`; the rest is folded."""
-        for brevity in range(4):
+        for brevity in range(5):
             found = self._html(brevity)
             if _open_words(found) <= MOST_WORDS:
                 break
@@ -137,7 +139,8 @@ class Report:
         """
         Args:
             brevity: 0: everything worth reading is open. 1: one kind of difference is. 2: of that only the case's name, if the mistake
-                is known, and else of a possible cause only what it is. 3: only the case's name in any case.
+                is known, and else of a possible cause only what it is; goals are folded. 3: only the case's name, and one symptom, in any case.
+                4: the hint of one mistake only.
         """
         verdict = self.verdict
         undecided = verdict.problem or verdict.given
@@ -151,21 +154,33 @@ class Report:
         ]
         if verdict.where:
             parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
-        for found in verdict.recognised:
+        for place, found in enumerate(verdict.recognised):
+            hint = f"<br>{inline(found.hint)}"
+            if place and brevity > 3:
+                hint = f'<details><summary style="cursor:pointer">Why</summary>{inline(found.hint)}</details>'
             parts.append(
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
-                f"<b>{_certain(verdict)}</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
+                f"<b>{_certain(verdict)}</b> {inline(found.title)}{hint}</div>"
             )
-        for words, hint in _hunches(verdict):
+        for place, (words, hint) in enumerate(_hunches(verdict)):
             more = f"<br>{inline(hint)}" if hint else ""
             if hint and brevity > 1:
                 more = f'<details><summary style="cursor:pointer">Why</summary>{inline(hint)}</details>'
-            parts.append(f'<div style="padding:.2em 0">{inline(words)}{more}</div>')
+            said = f"{inline(words)}{more}"
+            if place and not hint and brevity > 2:
+                said = (
+                    f'<details><summary style="cursor:pointer">What else stands out</summary>{said}</details>'
+                )
+            parts.append(f'<div style="padding:.2em 0">{said}</div>')
         if not verdict.problem:
             parts.append(self._checks_html(brevity))
         if verdict.later:
-            items = [f"<li>{inline(title)}</li>" for title in verdict.later]
-            parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{"".join(items)}</ul></div>')
+            items = "".join(f"<li>{inline(title)}</li>" for title in verdict.later)
+            goals = f'<ul style="margin:.2em 0">{items}</ul>'
+            if brevity > 1:
+                parts.append(f'<details><summary style="cursor:pointer">{_LATER}</summary>{goals}</details>')
+            else:
+                parts.append(f"<div>{_LATER}{goals}</div>")
         if self._next_step:
             parts.append(f"<div><b>Next:</b> {inline(self._next_step)}</div>")
         if self._inputs:
@@ -215,9 +230,11 @@ def _certain(verdict: Verdict) -> str:
 def _hunches(verdict: Verdict) -> list[tuple[str, str]]:
     """What is said where no misconception is certain: (sentence, hint) of what stands out, and of what may be the cause.
 
-    Beside a possible cause, the most telling symptom is enough.
+    Beside a possible cause, the most telling symptom is enough, and none that only counts cases: the list of checks shows that.
     """
-    symptoms = verdict.symptoms[:1] if verdict.possible else verdict.symptoms
+    symptoms = verdict.symptoms
+    if verdict.possible:
+        symptoms = [each for each in symptoms[:1] if each.name not in COUNTS_CASES]
     said = [(f"What stands out: {symptom.sentence}", "") for symptom in symptoms]
     return said + [(f"One possible cause: {each.title}", each.hint) for each in verdict.possible]
 
@@ -264,16 +281,10 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
 def _what_differs(check: CheckResult) -> str:
     """The detail, and for which of a case's inputs it comes up, where there are several."""
     detail = check.detail
-    own = _OWN_WORDS.match(detail)
+    own = OWN_WORDS.match(detail)
     if own and "of its cell: " not in detail:  # no line of the learner's raised it
         detail = own[1].upper() + detail[own.end() :]
     return f"Inputs {check.run[0]} of {check.run[1]}: {detail}" if check.run else detail
-
-
-_OWN_WORDS = re.compile(
-    r"(?:TypeError|ValueError|AssertionError|Wrong\w+): (?=(?:it|the|there|an?|no|in|afterwards)\b)(.)"
-)
-"""How an error begins that a check raises about what a function returned."""
 
 
 def _details(group: list[CheckResult], folded: bool = False) -> str:

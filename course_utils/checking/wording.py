@@ -88,6 +88,19 @@ def in_one_form(message: str) -> str:
     return message
 
 
+OWN_WORDS = re.compile(
+    r"(?:TypeError|ValueError|AssertionError|LookupError|Wrong\w+): "
+    r"(?=(?:it|its|the|there|an?|no|in|two|gone|with|when|afterwards)\b|`)(.)",
+    re.IGNORECASE,
+)
+"""How an error begins that a check raises about what a function returned."""
+
+
+def said_by_a_check(message: str, where: str) -> bool:
+    """Whether a check says what is wrong: no line of the learner's raised it."""
+    return not where and (OWN_WORDS.match(message) is not None or message.startswith("Wrong"))
+
+
 _LED_THERE = re.compile(r'\n\s*File "[^"\n]*", line \d+[^\n]*\n')
 _NODE = re.compile(r"(?s)\s*\[\[\{\{node .*")
 _FIRST_OF_SEVERAL = re.compile(r"^\d+ root error\(s\) found\.\s*\(0\) \w+:\s*")

@@ -289,9 +289,9 @@ slip("PositionalEmbedding", "NoGradient", "The result is computed without gradie
 
 slip("TransformerEncoder", "MaskForgotten",
      "Real words look at padding: the layer's own `mask` has no effect, or is applied to the queries.",
-     "The padding's content changes the real words. Do you pass `mask` to the attention? (Keras itself "
-     "passes on only a mask that comes with the inputs.) Is the new axis in the middle of (batch, queries, "
-     "keys)? At the end, it only keeps the padding from looking at words.",
+     "The padding's content changes the real words. Do you pass `mask` to the attention? (Keras passes on "
+     "only a mask that comes with the inputs.) Is the new axis in the middle of (batch, queries, keys)? At "
+     "the end, it keeps padding from looking.",
      ("attention_mask=allowed", "attention_mask=None"))
 
 slip("TransformerEncoder", "MaskInverted", "Only the padding can be looked at.",

@@ -135,7 +135,8 @@ slip("masked_loss", "constant_for_nothing", "If nothing counts, the loss has no 
 
 slip("DecoderBlock", "NoMask", "Every place sees all others: the mask is missing, or has no effect.",
      "The later tokens are the answer, and your block can see them. So the loss in training falls to nearly "
-     "nothing. But when the model writes, there are no later tokens to look at.",
+     "nothing. But when the model writes, there are no later tokens to look at. If you keep a mask from call "
+     "to call, does it fit the length of x?",
      ("normed, normed, normed, past)", "normed, normed, normed)"))
 
 slip("DecoderBlock", "FutureOnly", "The mask lets each place see itself and what comes after it.",

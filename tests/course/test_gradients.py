@@ -167,7 +167,7 @@ def test_one_input_that_is_cut_off_is_named_and_is_another_mistake():
     verdict = verdict_on(in_torch(3, 4), mix, without_gradients_at_y, wrong=[under_no_grad])
     assert detail_of(verdict).startswith("no gradient reaches `y`: ")
     assert not verdict.recognised and not verdict.possible
-    assert verdict.symptoms[0].name == "no gradient"
+    assert "no gradient" not in [each.name for each in verdict.symptoms]  # that would only repeat it
 
 
 TERMS = 4

@@ -144,12 +144,25 @@ def test_a_long_report_is_folded_until_it_can_be_read_at_a_glance():
         Verdict("f", checks),
         Verdict("f", checks, possible=(cause,), symptoms=(symptom, symptom)),
         Verdict("f", checks, recognised=(cause,)),
+        Verdict(
+            "f",
+            checks,
+            recognised=(Misconception("other", "Padding is forgotten.", "Look at padding. " * 15), cause),
+        ),
+        Verdict("f", checks, symptoms=(symptom, Symptom("shapes", "The shapes do not match. " * 25))),
+        Verdict(
+            "f",
+            checks,
+            possible=(cause,),
+            later=tuple("At least a third of all are right. " * 3 for _ in range(4)),
+        ),
     ):
         html = Report(verdict, "lab.f")._repr_html_()
         assert words_open(html) <= MOST_WORDS
         assert all(f"{long} {letter}." in html for letter in "abc")  # nothing is lost
         assert "Sums to 1." in html
-        assert cause.hint.strip() in html or verdict == Verdict("f", checks)
+        assert cause.hint.strip() in html or not (verdict.possible or verdict.recognised)
+        assert html.count("At least a third") == 3 * len(verdict.later)
 
 
 def test_a_short_report_is_open():
@@ -165,3 +178,12 @@ def test_beside_a_possible_cause_one_symptom_and_one_case_are_enough():
     text, html = texts(Verdict("f", checks, possible=(cause,), symptoms=symptoms))
     assert "Secondly" not in text + html
     assert "1 other check did not pass" in html and text.count("expected") == 1
+
+
+def test_beside_a_possible_cause_cases_are_not_counted():
+    cause = Misconception("known", "The mask is ignored.", "Look.")
+    checks = (wrong(0, "`y` differs: got 1, expected 2."),)
+    counted = (Symptom("one case", "Right in every case but one."),)
+    for shown in texts(Verdict("f", checks, possible=(cause,), symptoms=counted)):
+        assert "every case" not in shown and shown.index("One possible cause") < shown.index("expected 2")
+    assert "every case" in texts(Verdict("f", checks, symptoms=counted))[0]

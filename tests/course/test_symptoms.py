@@ -14,6 +14,8 @@ from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms import forms, functions, places, values
+from course_utils.checking.symptoms.cases import titles_of
+from course_utils.checking.symptoms.exceptions import complaint_of
 from course_utils.checking.symptoms.find import MOST, symptoms_of
 from course_utils.checking.symptoms.looks import LOOKS
 
@@ -104,10 +106,25 @@ def test_masks_have_symptoms_of_their_own():
     assert names_of([mask & ~np.eye(len(mask), dtype=bool) for mask in wanted], wanted)[0] == "diagonal"
 
 
+def test_a_title_that_leans_on_the_one_before_it_is_not_quoted_alone():
+    titles = ("pre-norm", "the same, post-norm", "once more, longer")
+    exercise = Exercise("f", ("y",), tuple(Case(title, lambda rng: {}) for title in titles))
+    assert titles_of(exercise, [0, 1]) == "“pre-norm” and the case after “pre-norm”"
+    assert titles_of(exercise, [2]) == "the case after the case after “pre-norm”"
+
+
 def test_the_entries_of_a_list_are_its_first_axis():
     layers = [RNG.normal(size=(3, 2, 4, 5, 6)) for _ in range(2)]
     (said, *_) = judged([each[::-1] for each in layers], layers)
     assert said.sentence == "`y` is in reverse order along the first axis."
+
+
+def test_of_the_entries_of_a_list_the_axis_is_named_in_words():
+    layers = RNG.normal(size=(3, 2, 4, 5, 6))
+    wrong = layers.copy()
+    wrong[-1] += np.sin(9 * layers[-1])
+    (said, *_) = judged([wrong], [layers])
+    assert said.sentence == "`y` is wrong only in the last entry along the first axis."
 
 
 def test_a_single_row_has_no_rows_that_are_off():
@@ -163,9 +180,11 @@ def test_an_input_that_is_added_twice_or_not_at_all_is_named():
     inputs = [{"weights": {"out.bias": bias}, "other": bias[::-1]} for bias in biases]
     twice = [table + bias for table, bias in zip(TABLES, biases, strict=True)]
     (said, *_) = judged(twice, TABLES, inputs=inputs)
-    assert said.sentence == "`y` is what is expected plus `out.bias`: it is added one time too many."
+    assert (
+        said.sentence == "`y` is what is expected plus `out.bias`, as if that were added one time too many."
+    )
     (said, *_) = judged(TABLES, twice, inputs=inputs)
-    assert said.sentence == "`y` is what is expected minus `out.bias`: it is left out once."
+    assert said.sentence == "`y` is what is expected minus `out.bias`, as if that were left out once."
     zeros = [{"bias": np.zeros_like(bias)} for bias in biases]  # says nothing, whatever is wrong
     assert not {"an input too often", "an input left out"} & set(names_of(twice, TABLES, inputs=zeros))
 
@@ -238,6 +257,8 @@ def test_of_whole_numbers_0_may_be_what_a_check_has_filled_up_and_minus_1_none()
     assert "`y` is 0, or ends too early, wherever it is wrong." in [each.sentence for each in said]
     (said, *_) = judged([np.zeros_like(wanted)], [wanted])
     assert said.sentence == "`y` is 0 everywhere, or empty."
+    both = judged([(got, got)] * 3, [(wanted, wanted)] * 3, names=("y", "z"))
+    assert "`y` and `z` are 0, or end too early, wherever they are wrong." in [each.sentence for each in both]
     one_short = np.array([3, 1, 4, -1, -1])
     assert "function left out" not in names_of([one_short] * 3, [np.maximum(one_short, 0)] * 3)
 
@@ -245,16 +266,16 @@ def test_of_whole_numbers_0_may_be_what_a_check_has_filled_up_and_minus_1_none()
 def test_what_two_cases_to_compare_differ_in_is_stated():
     right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
     for inputs, words in (
-        ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "only there, `a` is given"),
-        ([{"a": 2}, {"a": None}], "only there, `a` is not given"),
-        ([{"x": np.ones(3)}, {"x": np.ones((4, 1))}], "only there, `x` has 2 axes"),
-        ([{"x": 5}, {"x": 0}], "only there, `x` is 0"),
+        ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "`a` is given"),
+        ([{"a": 2}, {"a": None}], "`a` is not given"),
+        ([{"x": np.ones(3)}, {"x": np.ones((4, 1))}], "`x` has 2 axes"),
+        ([{"x": 5}, {"x": 0}], "`x` is 0"),
     ):
         others = [{**inputs[1], "z": 2}, {"z": 3}, {"z": 4}, {"z": 5}]  # the first two are wrong, too
         got = [right, wrong, wrong, wrong, right, right]
         said = judged(got, [right] * 6, inputs=[*inputs, *others])
         assert said[-1].name == "two to compare" and "?" not in said[-1].sentence
-        assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
+        assert said[-1].sentence == f"What sets the first case below apart from all that are right: {words}."
 
 
 def test_a_size_or_a_number_alone_is_no_reason():
@@ -271,11 +292,101 @@ def test_what_the_few_right_cases_share_is_said_only_if_they_are_many():
     hidden, usual = {"rate": 0.5, "training": True}, {"rate": 0.5}
     for many, words in (
         (1, "Right in 2 of 6 cases, such as “case 0”."),
-        (3, "in all cases that pass, `training` is True; in this case that is not true."),
+        (3, "In all cases that are right, `training` is True. In the first case below, that is not so."),
     ):
         inputs = [hidden, usual, usual, usual, hidden, *[hidden] * many]
         got = [right, *[wrong] * 4, *[right] * many]
         assert judged(got, [right] * len(got), inputs=inputs)[-1].sentence.endswith(words)
+
+
+def test_what_the_first_wrong_case_has_alone_is_said_only_if_the_right_ones_are_many():
+    """Where a dropout of 1 hides everything, that the rate is 0 elsewhere is no reason."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"rate": 0.0}, {"rate": 1.0}, {"rate": 0.0}, {"rate": 0.5}, {"rate": 0.0}, {"rate": 1.0}]
+    said = judged([wrong, right, wrong, wrong, wrong, right], [right] * 6, inputs=inputs)
+    assert said[-1].sentence == "Right in 2 of 6 cases, such as “case 1”."
+
+
+def runs_of(inputs: list[list[dict]], got: list[list], wanted: list[list]) -> list[str]:
+    """What is said of cases that run the code several times."""
+    exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(len(inputs))))
+
+    def outcome(runs) -> Outcome:
+        return runs if isinstance(runs, Outcome) else Outcome(tuple({"y": np.asarray(run)} for run in runs))
+
+    given = tuple(inputs)
+    found = symptoms_of(exercise, [*map(outcome, got)], Expected(given, tuple(map(outcome, wanted))))
+    return [each.sentence for each in found]
+
+
+def test_what_the_wrong_runs_of_failing_cases_lack_is_no_reason():
+    """Each failing case has a run with a mask, but it is the other one that is wrong."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    mask, none = {"mask": np.ones(2, bool)}, {"mask": None}
+    inputs = [[none, none], [mask, none], [none, none], [mask, none]]
+    wanted = [[right, right]] * 4
+    in_masked, in_others = (
+        [[right, right], pair, [right, right], pair] for pair in ([wrong, right], [right, wrong])
+    )
+    assert runs_of(inputs, in_masked, wanted)[-1] == "Wrong exactly in the cases in which `mask` is given."
+    assert runs_of(inputs, in_others, wanted)[-1] == "Right in every case but two."
+
+
+def test_what_the_right_cases_share_by_chance_is_no_reason():
+    """Other runs, without it, are right as well."""
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    two, three = {"x": np.ones((2, 2))}, {"x": np.ones((1, 2, 2))}
+    wanted = [[right, right]] * 5
+    got = [[right, right], [right, right], *[[right, wrong]] * 3]
+    chance = [[two, three], [two, three], *[[three, three]] * 3]
+    assert runs_of(chance, got, wanted)[-1].startswith("Right in 2 of 5 cases")
+    axes = [[two, two], [two, two], *[[three, three]] * 3]
+    got = [[right, right], [right, right], *[[wrong, wrong]] * 3]
+    assert runs_of(axes, got, wanted)[-1] == "Wrong exactly in the cases in which `x` has 3 axes."
+
+
+def test_where_a_check_says_what_is_wrong_the_cases_in_which_it_looks_are_no_reason():
+    """It calls twice in evaluation mode only, say."""
+    right = np.arange(4.0) ** 2
+    inputs = [{"training": False}, {"training": False}, {"training": True}, {"training": True}]
+    for message, where, told in (
+        ("TypeError: two calls return the same list.", "", False),
+        ("WrongForm: `layers` is a list.", "", False),
+        ("TypeError: unsupported operand", "f, line 2 of its cell: return x + y", True),
+    ):
+        problem = Problem("exception", message, where)
+        said = judged([problem, problem, right, right], [right] * 4, inputs=inputs)
+        assert any("in which" in each.sentence for each in said) == told, message
+        three = judged([problem, problem, problem, right, right], [right] * 5, inputs=[*inputs[:1], *inputs])
+        assert any("in which" in each.sentence for each in three) == told and (told or not three), message
+
+
+def test_a_row_of_a_mask_is_a_reason_only_for_what_is_wrong_in_that_row():
+    wanted = RNG.normal(size=(3, 4))
+    empty, gap = np.array([[1, 1], [0, 0], [1, 1]], bool), np.array([[1, 1], [0, 0], [0, 1]], bool)
+    full = np.ones((3, 2), bool)
+    inputs = [{"mask": each} for each in (full, empty, full, gap)]
+    wrong = [wanted + np.array([[0.0], [each == 1], [0.0]]) * 9 for each in (0, 1, 0, 1)]
+    said = judged(wrong, [wanted] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which a row of `mask` is False everywhere."
+    inputs = [{"mask": each} for each in (full, gap, full, gap)]
+    wrong = [wanted + np.array([[0.0], [0.0], [each]]) * 9 for each in (0, 1, 0, 1)]
+    said = judged(wrong, [wanted] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which a row of `mask` has True after False."
+
+
+def test_more_axes_than_two_are_a_reason_however_many():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"x": np.ones((2,) * axes)} for axes in (2, 3, 4, 2)]
+    said = judged([right, wrong, wrong, right], [right] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which `x` has more than 2 axes."
+
+
+def test_of_inputs_that_are_given_together_none_is_singled_out():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    both, none = {"first_mask": np.ones(2), "mask": np.ones(2)}, {"first_mask": None, "mask": None}
+    said = judged([right, wrong, right, wrong], [right] * 4, inputs=[both, none] * 2)
+    assert said[-1].sentence == "Wrong exactly in the cases in which `first_mask` and `mask` are not given."
 
 
 def test_what_another_case_that_is_right_has_too_is_no_difference():
@@ -291,7 +402,7 @@ def test_what_another_case_that_is_right_has_too_is_no_difference():
     assert "larger than 100" not in said[-1].sentence  # two of the three that are wrong have no such numbers
     inputs[2]["x"] = np.full((2, 5), 1000.0)
     said = judged(got, [right] * 6, inputs=inputs)
-    assert said[-1].sentence.endswith("only there, `x` has numbers with an absolute value above 100.")
+    assert said[-1].sentence.endswith("that are right: `x` has numbers with an absolute value above 100.")
 
 
 def test_where_few_values_are_wrong_the_calculation_is_not_blamed():
@@ -380,7 +491,7 @@ def test_the_inputs_that_are_compared_are_those_that_are_wrong(raised):
     outcomes = [reference[0], second, *[Outcome((wrong,))] * 2, *reference[4:]]
     exercise = Exercise("f", ("y",), tuple(Case(f"case {i}", lambda rng: {}) for i in range(6)))
     said = [each.sentence for each in symptoms_of(exercise, outcomes, Expected(given, reference))]
-    assert any("only there, `x` has 2 axes." in sentence for sentence in said)
+    assert any("that are right: `x` has 2 axes." in sentence for sentence in said)
 
 
 def test_a_coincidence_is_no_symptom():
@@ -428,6 +539,101 @@ def test_a_sentence_about_some_cases_only_says_which():
     assert said.sentence.startswith("In “case 0”: ")
 
 
+def test_a_rounding_is_seen_and_shares_that_are_nearly_certain_are_none():
+    shares = [np.array([0.7165, 0.1153, 0.1012, 0.067]), np.array([0.511, 0.222, 0.267])]
+    (said, *_) = judged([np.round(each, 2) for each in shares], shares)
+    assert said.sentence == "`y` is what is expected, rounded to 2 digits after the point."
+    (said, *_) = judged([np.round(each, 1).astype(np.float32) for each in shares[1:]], shares[1:])
+    assert said.sentence == "`y` is what is expected, rounded to one digit after the point."
+    certain = [np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0])]
+    assert "rounded" not in names_of(certain, shares)
+
+
+def test_what_is_nearly_right_in_some_cases_only_has_other_causes_than_what_is_so_in_all():
+    wanted = [RNG.normal(size=(3, 5)) + 9 for _ in range(3)]
+    got = [each * (1 + 0.01 * np.sin(np.arange(15).reshape(3, 5))) for each in wanted]
+    assert judged(got, wanted)[0].sentence == (
+        "`y` is nearly right: it differs by less than 2 % everywhere. That may be a small constant, such as eps or n - 1 for n, or "
+        "a rounding."
+    )
+    (said, *_) = judged([*got[:1], *wanted[1:]], wanted)
+    assert "In other cases it is right. Perhaps digits get lost" in said.sentence
+    four = [*wanted, wanted[0]]
+    (said, *_) = judged([got[0], wanted[1] * -3, *four[2:]], four)
+    assert (
+        said.sentence.startswith("In “case 0”: `y` is nearly right") and "In other cases" not in said.sentence
+    )
+    raised = Problem("exception", "ValueError: x")
+    assert "In other cases it is right" not in judged([got[0], raised, raised], wanted)[0].sentence
+    single = [np.array(2.5), np.array(3.7)]
+    (said, *_) = judged([single[0] * 1.01, single[1] * 0.99], single)
+    assert said.sentence == "`y` is nearly right: it differs by less than 2 %."
+
+
+def test_another_eps_is_nearly_right_in_most_places():
+    """In rows that hardly vary, the difference is large."""
+    wanted = [RNG.normal(size=(6, 5)) + 9 for _ in range(2)]
+    got = [each * (1 + 0.01 * np.sin(np.arange(30).reshape(6, 5))) for each in wanted]
+    for each in got:
+        each[2, 3] *= 5
+    (said, *_) = judged(got, wanted)
+    assert said.sentence.startswith("`y` is nearly right in most places: there it differs by less than 2 %.")
+    for each in got:
+        each[1:4] *= 5
+    assert "nearly right" not in names_of(got, wanted)
+
+
+def test_what_a_check_looks_at_beside_the_outputs_is_no_output_that_is_right():
+    tables = [RNG.normal(size=(3, 4)) for _ in range(2)]
+    wrong = [table + np.sin(5 * table) for table in tables]
+
+    def said_of(names, got, wanted):
+        found = judged(got, wanted, names=names)
+        return [each.sentence for each in found if each.name == "only one output"]
+
+    names = ("y", "same in training")
+    assert said_of(names, [(each, True) for each in wrong], [(each, True) for each in tables]) == []
+    (said,) = said_of(names, [(each, False) for each in tables], [(each, True) for each in tables])
+    assert said == "`y` is right; only `same in training` differs."
+    names = ("y", "z", "called in time")
+    got, wanted = [(a, b, True) for a, b in zip(wrong, tables, strict=True)], [(a, a, True) for a in tables]
+    wanted = [(a, b, True) for a, b in zip(tables, tables, strict=True)]
+    assert said_of(names, got, wanted) == ["`z` is right; only `y` differs."]
+    names = ("losses", "weight first")
+    assert said_of(names, [(w, t) for w, t in zip(wrong, tables, strict=True)], [(t, t) for t in tables]) == [
+        "`weight first` is right; only `losses` differs."
+    ]
+
+
+def test_a_length_that_is_wrong_in_few_cases_is_not_said_beside_what_is_wrong_in_all():
+    ids = np.array([3, 9, 4, 7])
+    got = [[1.0 + number, ids] for number in range(5)]
+    wanted = [[1.5 + number**2, ids] for number in range(5)]
+    got[2][1] = ids[:2] + 1
+    assert "too short" not in names_of(got, wanted, names=("score", "ids"))
+    for each in got:
+        each[1] = ids[:2] + 1
+    assert "too short" in names_of(got, wanted, names=("score", "ids"))
+
+
+def test_that_only_one_row_is_right_is_not_said_of_a_single_array():
+    table = RNG.normal(size=(4, 5))
+    got = table + np.sin(table) * np.array([[1.0], [2], [3], [0]])
+    assert "only the last right" not in names_of([got, table], [table, table])
+    assert "only the last right" in names_of([got, got], [table, table])
+    losses = np.array([2.5, 2.25, 1.75])
+    assert "only the first right" in names_of([losses + np.array([0, 0.5, 0.125]), losses], [losses, losses])
+
+
+def test_where_gradients_alone_differ_no_single_cause_is_named():
+    case = Case("case 0", lambda rng: {}, reaches=("x",))
+    exercise = Exercise("f", ("y",), (case,), backward=lambda *arguments: {})
+    right = {"y": np.ones(2), "gradient at x": np.array(3.0)}
+    expected = Expected(([{"x": 0}],), (Outcome((right,)),))
+    (said, *_) = symptoms_of(exercise, [Outcome(({**right, "gradient at x": np.array(2.0)},))], expected)
+    assert said.name == "gradient" and said.sentence.count("?") == 2 and "dropout" in said.sentence
+
+
 @pytest.mark.parametrize(
     "message, name",
     [
@@ -465,11 +671,6 @@ def test_a_sentence_about_some_cases_only_says_which():
         ("OverflowError: Python int too large to convert to C long", "too large for its type"),
         ("OverflowError: math range error", "overflow"),
         ("OverflowError: (34, 'Numerical result out of range')", "overflow"),
-        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
-        (
-            "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
-            "weights",
-        ),
     ],
 )
 def test_exceptions_are_put_in_the_words_of_the_course(message, name):
@@ -508,6 +709,11 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
         ("WrongModule: No gradient reaches `w_query.weight`.", "no gradient"),
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
+        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
+        (
+            "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
+            "weights",
+        ),
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
         ("WrongLayer: get_config gives the same dict at every call.", "one dict for all"),
         (
@@ -529,8 +735,25 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
     ],
 )
 def test_what_is_wrong_with_a_module_is_told_apart(message, name):
-    (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
-    assert said.name == name
+    assert complaint_of(Problem("exception", message)) == name
+
+
+def test_what_a_check_says_itself_is_not_said_once_more_in_general():
+    ones = [np.ones(2)] * 2
+    for message in (
+        "WrongModule: `w_query` has no bias.",
+        "TypeError: it returned a tensor of torch.float64; expected torch.float32, as it gets.",
+        "ValueError: `self.table` has shape (1, 7, 6); for max_len 7 and d_model 6 it must be (7, 6).",
+        "WrongForm: `requires_grad` of a parameter is not what it was before.",
+        "WrongModule: Two calls with the same input give two different outputs. Is there dropout?",
+    ):
+        assert judged([Problem("exception", message)] * 2, ones) == ()
+        (said,) = judged([Problem("exception", message), ones[0]], ones)
+        assert said.name == "one case"
+    cut = "no gradient reaches the weight `w_key.bias`: `detach` or a way through NumPy cuts it off."
+    assert judged([Problem("gradient", cut)] * 2, ones) == ()
+    named = [Problem("exception", "WrongLayer: get_config gives the same dict at every call.")] * 2
+    assert names_of(named, ones) == ["one dict for all"]  # that says more
 
 
 def test_a_label_that_there_is_not_is_no_other_form():
@@ -546,6 +769,9 @@ def test_axes_of_length_one_are_counted_and_rightness_apart_from_them_is_not_sai
         (mask[None, None] * 1.0, "has axes of length 1 too many."),
     ):
         assert [each.sentence for each in judged([got], [mask])] == [f"`y` {words}"]
+    longer = [(np.r_[table, table], np.r_[table, table]) for table in TABLES[:1]]
+    (said, *_) = judged(longer, [(TABLES[0], TABLES[0])], names=("y", "z"))
+    assert said.sentence.endswith("without the last 3 entries they would be right.")
     two = [(TABLES[0], TABLES[0] + 1)]
     (said,) = judged(two, [tuple(part[None, None] for part in two[0])], names=("y", "z"))
     assert said.sentence == "`y` and `z` lack axes of length 1, and are right apart from that."
@@ -557,7 +783,9 @@ def test_a_kind_of_tensor_that_names_two_kinds_of_numbers_is_not_called_two_that
         "input dataset is not a subclass of TensorSpec: `RaggedTensorSpec(TensorShape([None]), tf.int32, 0, tf.int64)`."
     )
     meet = "TypeError: Tensors in list passed to 'values' of 'ConcatV2' Op have types [int32, int64] that don't all match."
-    assert "kinds of numbers" not in names_of([Problem("exception", ragged)] * 2, [np.ones(2)] * 2)
+    assert (
+        names_of([Problem("exception", ragged)] * 2, [np.ones(2)] * 2) == []
+    )  # nor shapes that do not match
     assert "kinds of numbers" in names_of([Problem("exception", meet)] * 2, [np.ones(2)] * 2)
 
 
@@ -603,6 +831,11 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
         ),
         ("AttributeError: 'SymbolicTensor' object has no attribute 'item'", "", "value in a graph"),
         (
+            "NotImplementedError: Could not infer the output shape.\n\nCannot convert a symbolic tf.Tensor (x:0) to a numpy array.",
+            "mean, line 3 of its cell: states = np.asarray(states)",
+            "value in a graph",
+        ),
+        (
             "WrongForm: after a call in evaluation mode the encoder is in training mode, so its own dropout would always act.",
             "",
             "left changed",
@@ -619,7 +852,7 @@ def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
     ],
 )
 def test_what_an_exception_is_about(message, where, name):
-    assert names_of([Problem("exception", message, where)] * 2, [np.ones(2)] * 2)[0] == name
+    assert complaint_of(Problem("exception", message, where)) == name
 
 
 def test_no_function_is_seen_where_it_changes_nothing():

@@ -10,7 +10,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms.cases import share_of
 from course_utils.checking.symptoms.symptom import Symptom
-from course_utils.checking.wording import in_one_form
+from course_utils.checking.wording import in_one_form, said_by_a_check
 
 UNKNOWN_NAME = "unknown name"
 
@@ -46,8 +46,8 @@ _COMPLAINTS = (
      "It changes something that it must leave unchanged. The message says what."),
     _Complaint("unknown size", r"None values not supported|Attempt to convert a value \(None\)|unsupported operand.*Tensor.*NoneType|Cannot convert '?None",
      "In a graph, the length of an axis may be unknown: then it is None in `x.shape`. `ops.shape(x)` always gives it."),
-    _Complaint("value in a graph", r"'SymbolicTensor'|SymbolicTensor.* is not supported|KerasTensor.* (cannot|has no)",
-     "While a graph is made, a tensor has no value yet, so `float`, `int` and `.numpy()` cannot read it. `ops.cast` converts it to another number type."),
+    _Complaint("value in a graph", r"'SymbolicTensor'|SymbolicTensor.* is not supported|KerasTensor.* (cannot|has no)|symbolic tf\.Tensor .*to a numpy array",
+     "While a graph is made, a tensor has no value yet, so `float`, `int`, `.numpy()` and NumPy's functions cannot read it. `ops.cast` converts it to another number type."),
     _Complaint(
         "another form",
         r"WrongForm(?!.*(no parameter|a parameter too many|` has shape|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",
@@ -77,7 +77,7 @@ _COMPLAINTS = (
      "something behind, such as a changed input or a result that is kept. Or something acts in one mode only, training or evaluation."),
     _Complaint("no way back", r"does not require grad and does not have a grad_fn",
      "The loss is not connected to the weights, so nothing can be trained. Somewhere the chain of gradients was cut: by `detach`, `no_grad`, `.item()`, NumPy, or a new `torch.tensor(...)`."),
-    _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient gets back to some or all of what is to be trained. Does the output depend on all of it? And does everything on the way there stay a tensor?"),
+    _Complaint("no gradient", r"[Nn]o gradients? (reach|provided)|cannot be trained: its", "No gradient reaches some of what is to be trained, or all of it. Does the output depend on it? And does everything on the way there stay a tensor?"),
     _Complaint("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to create the same object again. What does Keras's own configuration contain, and what did the constructor get?"),
     _Complaint("one dict for all", r"get_config gives the same dict", "Every call of `get_config` gives the same dict. If somebody changes it, it is changed for everybody, and the next model may lack something."),
     _Complaint("shared configuration", r"models share one configuration", "Several models share one configuration, such as one that is kept in the class. Each model has its own."),
@@ -101,9 +101,9 @@ _COMPLAINTS = (
     _Complaint("unknown variable", r"Unknown variable", "The optimizer is given a variable that it did not get when it was built. Are these the variables that are to be trained, and no others?"),
     _Complaint("a parameter's shape", r"size mismatch for", "A parameter does not have the shape that it should have. The message names it, with both shapes."),
     _Complaint("one form of input only", r"Invalid input shape|is incompatible with the layer", "A layer takes inputs of one shape only: a fixed length, or a fixed number of axes. Does it have to work for others, too?"),
-    _Complaint("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
+    _Complaint("shapes", r"broadcast|\b[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
      "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for.",
-     elsewhere="It runs, but its result does not have the shape that is needed where the result is used. The message says which shapes do not fit: which of them is yours?"),
+     elsewhere="It runs, but its result does not have the shape that is needed where it is used. The message names the shapes."),
     _Complaint("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new one instead."),
     _Complaint("empty", r"empty|zero-size", "Something is empty, and the code does not expect that. What should the result be then?"),
 )  # fmt: skip
@@ -130,13 +130,27 @@ def about_exceptions(
     """What the exceptions of the failing cases have in common, in words of the course."""
     helps: dict[str, tuple[str, list[int]]] = {}
     for index in failing:
-        if (problem := outcomes[index].problem) and (found := _help_with(problem)):
+        if (
+            (problem := outcomes[index].problem)
+            and (found := _help_with(problem))
+            and not _is_said(problem, found[0])
+        ):
             helps.setdefault(found[0], (found[1], []))[1].append(index)
     if not helps:
         return []
     name, (text, cases) = max(helps.items(), key=lambda each: len(each[1][1]))
     scope = "" if len(cases) == len(failing) else f"{share_of(exercise, cases)}: "
     return [Symptom(name, scope + text)]
+
+
+_SAID_BY_CHECKS = ("another form", "weights", "left changed", "shapes", "random")
+"""Kinds of which a check's own words say more: what it has found, and where."""
+
+
+def _is_said(problem: Problem, name: str) -> bool:
+    if problem.kind == "gradient":
+        return True
+    return name in _SAID_BY_CHECKS and said_by_a_check(problem.message, problem.where)
 
 
 def _help_with(problem: Problem) -> tuple[str, str] | None:

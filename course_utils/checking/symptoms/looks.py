@@ -65,7 +65,7 @@ LOOKS = (
     Look(places.negative_expected, of_size=True),
     Look(values.too_many_or_few),
     Look(values.off_by_one, of_size=True),
-    Look(values.nearly, of_size=True),
+    Look(values.nearly, of_first_case=_ENOUGH, of_size=True),
     Look(values.one_sided, evidence=_ENOUGH, of_size=True, vague=True),
 )
 """All looks, from the most telling to the least."""

@@ -142,7 +142,9 @@ def ends_and_diagonals(pair: Pair) -> Iterator[Found]:
         others = tuple(each for each in range(wrong.ndim) if each != axis % wrong.ndim)
         any_wrong = wrong.any(axis=others)
         where = (
-            "entry" if wrong.ndim == 1 else {-1: "column", -2: "row"}.get(axis, f"entry along axis {axis}")
+            "entry"
+            if wrong.ndim == 1
+            else {-1: "column", -2: "row"}.get(axis, f"entry along {axis_in_words(axis, wrong.ndim)}")
         )
         if any_wrong[0] and not any_wrong[1:].any():
             yield "only the first wrong", f"{{it}} is wrong only in the first {where}."

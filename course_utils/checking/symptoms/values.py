@@ -99,12 +99,12 @@ def plus_an_input(pair: Pair) -> Iterator[Found]:
         if np.allclose(off, array, **near):
             yield (
                 "an input too often",
-                f"{{it}} is what is expected plus `{name}`: it is added one time too many.",
+                f"{{it}} is what is expected plus `{name}`, as if that were added one time too many.",
             )
         if np.allclose(off, -array, **near):
             yield (
                 "an input left out",
-                f"{{it}} is what is expected minus `{name}`: it is left out once.",
+                f"{{it}} is what is expected minus `{name}`, as if that were left out once.",
             )
 
 
@@ -119,10 +119,21 @@ def rounded_or_not(pair: Pair) -> Iterator[Found]:
             yield "not rounded", f"{{it}} would be right if it were rounded {name}."
         if (
             (wanted != rounded(wanted)).any()
-            and rounded(wanted).any()  # all zeros are no sign of rounding
+            and len(np.unique(rounded(wanted))) >= _SEVERAL
             and pair.same(got, rounded(wanted))
         ):
             yield "rounded", f"{{it}} is what is expected, rounded {name}."
+    for digits in range(1, 5):
+        if len(np.unique(np.round(wanted, digits))) >= _SEVERAL and np.allclose(
+            got, np.round(wanted, digits), rtol=2e-7, atol=1e-7
+        ):
+            what = "one digit" if digits == 1 else f"{digits} digits"
+            yield "rounded", f"{{it}} is what is expected, rounded to {what} after the point."
+            return
+
+
+_SEVERAL = 3
+"""Of fewer different numbers, such as the 0 and 1 of shares that are nearly certain, rounding may be chance."""
 
 
 def too_many_or_few(pair: Pair) -> Iterator[Found]:
@@ -157,26 +168,27 @@ def off_by_one(pair: Pair) -> Iterator[Found]:
 
 
 def nearly(pair: Pair) -> Iterator[Found]:
-    """It differs by little."""
+    """It differs by little: everywhere, or in most of the places where it differs."""
     got, wanted = as_numbers(pair)
     size = np.abs(wanted)
+    if not size.max() or wanted.dtype.kind != "f" or (wanted == np.round(wanted)).all():
+        return
     scale = np.maximum(size, 0.1 * size.max())
-    if not size.max() or wanted.dtype.kind != "f" or (np.abs(got - wanted) > 0.02 * scale).any():
-        return
-    if (wanted == np.round(wanted)).all():
-        return
     # of what a step of training changes, only the change counts: the weights are nearly right in any case
     for value in pair.inputs.values():
         array = as_array(value)
-        alike = array is not None and array.shape == wanted.shape and array.dtype.kind == "f"
-        if alike and (np.abs(got - wanted) > 0.02 * np.abs(wanted - array).max()).any():
-            return
-    yield (
-        "nearly right",
-        (
-            "{it} is nearly right: it differs by less than 2 % everywhere. Look for something small: a constant such as eps, n or n - 1, a rounding."
-        ),
-    )
+        if array is not None and array.shape == wanted.shape and array.dtype.kind == "f":
+            scale = np.minimum(scale, np.abs(wanted - array).max())
+    near = np.abs(got - wanted) <= 0.02 * scale
+    if near.all():
+        where = " everywhere" if wanted.size > 1 else ""
+        yield "nearly right", f"{{it}} is nearly right: it differs by less than 2 %{where}."
+    if pair.wrong is not None and pair.wrong.sum() >= _MANY and near[pair.wrong].mean() > 0.9:
+        yield "nearly right", "{it} is nearly right in most places: there it differs by less than 2 %."
+
+
+_MANY = 8
+"""Of so many numbers, it may be said what most of them are."""
 
 
 def one_sided(pair: Pair) -> Iterator[Found]:
