@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 from course_utils import widgets
 from course_utils.data.byte_pairs import SINGLE
-from course_utils.data.language_names import LANGUAGES, load_language_names
 from course_utils.data.translation import JANE
 from course_utils.data.words import word_tokens
 from course_utils.labs import LabInfo
-from course_utils.models.small_decoders import file_of
-from course_utils.widgets import Widget, plain
+from course_utils.widgets import Widget, plain, type_french, what_comes_next
 from course_utils.widgets.head_columns import HeadColumns
 from course_utils.widgets.heads import HeadBrowser
+from course_utils.widgets.in_page import PAGES as SHARED
+from course_utils.widgets.in_page import STYLE
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import WORDS, WordMoves
 from grader.course import CourseError
@@ -77,32 +79,13 @@ def translator() -> Model:
     from course_utils.models.translator import load_weights
 
     found = load_weights()
-    vocabularies = {
-        f"{side}_tokens": vocabulary.tokens(range(len(vocabulary)))
-        for side, vocabulary in (("source", found.source_vocabulary), ("target", found.target_vocabulary))
-    }
-    return packed(found.state, config=dict(found.config), **vocabularies)
+    return packed(found.state, **type_french.about(found))
 
 
 def speller() -> Model:
-    """Lab 08's decoder of names.
-
-    Raises:
-        ValueError: the names have other letters than the model has learned.
-    """
-    from safetensors.numpy import load_file
-
-    letters = sorted({letter for one in load_language_names() for letter in one.name})
-    tokens = ["<pad>", "<end>", *LANGUAGES, *letters]  # as lab 08 numbers them
-    state = load_file(file_of("names"))
-    rows, width = state["token_embedding.weight"].shape
-    if rows != len(tokens):
-        raise ValueError(
-            f"The shipped decoder of names knows {rows} tokens, and the names have {len(tokens)}."
-        )
-    layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
-    config = {"embedding_dim": width, "num_heads": 4, "num_layers": layers}
-    return packed(state, config=config, tokens=tokens, languages=[*LANGUAGES])
+    """Lab 08's decoder of names."""
+    state, about = what_comes_next.shipped()
+    return packed(state, **about)
 
 
 @functools.cache
@@ -493,7 +476,8 @@ def module(*names: str, widget: str = "") -> str:
     Args:
         widget: a module of the course's widgets to bring along, as ``courseWidget``.
     """
-    texts = [(FILES / f"{name}.js").read_text("utf-8") for name in names]
+    files = [next(f for f in (FILES / f"{name}.js", SHARED / f"{name}.js") if f.is_file()) for name in names]
+    texts = [file.read_text("utf-8") for file in files]
     if widget:
         folder = Path(widgets.__file__).parent
         shared, own = (folder.joinpath(name).read_text("utf-8") for name in ("shared.js", widget))
@@ -510,6 +494,7 @@ class Page:
         name: of its file, without ``.html``.
         lead: what one will understand, one sentence.
         lab: the lab whose model it is. A course without this lab has no such page.
+        after: code of that lab's notebook; below the cell that has it, the lab's page leads here.
         files: the files of its module, in order.
         model: makes its model.
         still: makes what it shows where the module does not run, as HTML.
@@ -520,6 +505,7 @@ class Page:
     title: str
     lead: str
     lab: str
+    after: str
     files: Sequence[str]
     model: Callable[[], Model]
     still: Callable[[], str]
@@ -532,7 +518,8 @@ PAGES = (
         "Type French",
         "Watch a small Transformer translate your sentence, and see which French words it looks at for each English word.",
         "05_transformer_pytorch",
-        ("page", "arithmetic", "encoder_decoder", "words", "translator", "looks", "type_french"),
+        'type_french("model"',
+        ("page", *(name.removesuffix(".js") for name in type_french.FILES)),
         translator,
         lambda: alignment_picture(example()),
     ),
@@ -541,7 +528,8 @@ PAGES = (
         "What comes next?",
         "Move temperature, top-k and nucleus, and see how they change what a language model writes: here names in 20 languages, letter by letter.",
         "08_language_model_and_summarizer",
-        ("page", "arithmetic", "speller", "next_letter"),
+        "what_comes_next()",
+        ("page", *(name.removesuffix(".js") for name in what_comes_next.FILES)),
         speller,
         lambda: followers_picture("Italian", "ma"),
     ),
@@ -550,8 +538,10 @@ PAGES = (
         "One model, seven tasks",
         "Write the task in front of your text, and see one small Transformer translate, write a headline or judge a verb, and where a prefix is not enough.",
         "12_text_to_text",
+        "writer.write([text])[0]",
         (
             "page",
+            "percent",
             "arithmetic",
             "encoder_decoder",
             "words",
@@ -568,6 +558,7 @@ PAGES = (
         "Head browser",
         "Choose one of ten sentences, and see what each of the 72 heads of a real encoder looks at.",
         "03_multi_head_attention",
+        "value_lengths=value_lengths",
         ("page", "widget", "head_browser_page"),
         heads_of_encoder,
         lambda: _browsers()[0].still(),
@@ -578,6 +569,7 @@ PAGES = (
         "A word moves",
         "Choose a word with several meanings and a sentence, and see where a real encoder moves the word, and where it misses what is meant.",
         "02_self_attention",
+        "word_moves(read)",
         ("page", "widget", "word_moves_page"),
         words_that_move,
         lambda: _word_moves().still(),
@@ -588,6 +580,7 @@ PAGES = (
         "Attention on your own numbers",
         "Type queries, keys and values, and follow them through attention: scores, softmax, and the weighted sum.",
         "02_self_attention",
+        "attention_stepper(words, query, key, value, word=1)",
         ("page", "arithmetic", "widget", "own_numbers"),
         own_numbers,
         lambda: _stepper().still(),
@@ -598,7 +591,8 @@ PAGES = (
         "From embedding to heads",
         "Scroll along with one word, and see how several heads share one matrix and still each read the whole word.",
         "03_multi_head_attention",
-        ("page", "story", "heads_story"),
+        "head_columns(",
+        ("page", "percent", "story", "heads_story"),
         embedding_to_heads,
         lambda: _head_columns().still(),
     ),
@@ -607,7 +601,8 @@ PAGES = (
         "The decoding loop",
         "Scroll through a translation as it is written, and see why a decoder has to run once for each word.",
         "05_transformer_pytorch",
-        ("page", "story", "loop_story"),
+        "decoding_loop()",
+        ("page", "percent", "story", "loop_story"),
         decoding_loop,
         lambda: alignment_picture(example()),
     ),
@@ -636,7 +631,7 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
             model = page.model()
         except RuntimeError as error:  # the encoder is a package of its own
             raise CourseError(f"The page “{page.title}” cannot be made. {error}") from None
-        style = (FILES / "page.css").read_text("utf-8")
+        style = (SHARED / STYLE).read_text("utf-8")
         if page.widget:
             style += (Path(widgets.__file__).parent / "shared.css").read_text("utf-8")
         text = _template().render(
@@ -653,7 +648,7 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
     landing = _template().render(
         title="Models in your browser",
         lead="Trained Transformers of this course, small enough to run in this page. Nothing is installed, and what you type stays on your device.",
-        css=(FILES / "page.css").read_text("utf-8"),
+        css=(SHARED / STYLE).read_text("utf-8"),
         still=alignment_picture(example(), moving=True),
         below=_cards(pages, labs),
         landing=True,
@@ -669,6 +664,19 @@ def links(labs: Sequence[LabInfo]) -> str:
         return ""
     listed = " · ".join(f'<a href="{FOLDER}/{page.name}.html">{escape(page.title)}</a>' for page in found)
     return f'<p>Nothing to install: <a href="{FOLDER}/index.html">models in your browser</a> ({listed}).</p>'
+
+
+def with_links(page: NotebookNode, lab: str) -> NotebookNode:
+    """A lab's page that leads to the pages that run, each below the cell that shows the same."""
+    cells = []
+    for cell in page.cells:
+        cells.append(cell)
+        for found in PAGES:
+            if found.lab == lab and cell.cell_type == "code" and found.after in cell.source:
+                link = f'<a href="../{FOLDER}/{found.name}.html">{escape(found.title)}</a>'
+                text = f"**On a page of its own:** {link}. {found.lead} It needs no kernel, and you can send it to others."
+                cells.append(new_markdown_cell(text, id=f"live-{found.name}"))
+    return NotebookNode({**page, "cells": cells})
 
 
 def _cards(pages: Sequence[Page], labs: Sequence[LabInfo]) -> str:
@@ -736,15 +744,7 @@ def alignment_picture(alignment: Alignment, moving: bool = False) -> str:
 
 def followers_picture(language: str, start: str) -> str:
     """Which letters follow a beginning in the list of a language's names, counted: bars, as an SVG with a text in place of it."""
-    following = Counter(
-        (one.name + "$")[len(start)]
-        for one in load_language_names()
-        if one.language == language and one.name.startswith(start)
-    )
-    shares = [
-        ("the end" if letter == "$" else letter, count / following.total())
-        for letter, count in following.most_common(5)
-    ]
+    shares = what_comes_next.followers(language, start)
     bars = "".join(
         f'<text x="130" y="{34 * at + 17}" text-anchor="end">{escape(letter)}</text>'
         f'<rect x="140" y="{34 * at + 8}" width="{300 * share:.0f}" height="18"/>'
