@@ -26,7 +26,7 @@ from course_utils.checking.outcome import try_exercise
 from course_utils.checking.report import Report
 from course_utils.display import a_table
 from course_utils.quiz import Question, as_html, questions_of
-from course_utils.widgets import what_comes_next
+from course_utils.widgets import one_model, what_comes_next
 from course_utils.widgets.controls import MissingControl
 from course_utils.widgets.heads import HeadBrowser
 from course_utils.widgets.questions import Questions
@@ -90,6 +90,7 @@ def made_widgets() -> Iterator[widgets.Widget]:
     yield Questions(questions_of("self_attention"))
     yield HeadBrowser(Reading, "The cat sat")
     yield what_comes_next.widget()
+    yield one_model.widget()
     shown: list[widgets.Widget] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(widgets.Widget, "show", lambda self: shown.append(self))
