@@ -306,7 +306,7 @@ _SETTINGS = {
     "myst_heading_anchors": 4,
     "highlight_language": "none",  # of indented blocks in guides; cells have their own
     "mathjax_path": _MATHJAX,
-    # A lab has dozens of formulas: Tab passes them by. Their menu, with what is for screen readers, stays.
+    # A lab has dozens of formulas: Tab passes by those that fit (widgets.js). Their menu, with what is for screen readers, stays.
     "mathjax3_config": {"options": {"menuOptions": {"settings": {"inTabOrder": False}}}},
     "html_theme": "sphinx_book_theme",
     "html_theme_options": {
