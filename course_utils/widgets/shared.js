@@ -38,9 +38,9 @@ function sized(picture, width, height) {
   picture.style.minWidth = `${Math.round(0.66 * width)}px`;
 }
 
-/** A box that scrolls sideways where a picture no longer fits; only then it is reached with Tab, so that arrow keys scroll it. */
-function wide(picture) {
-  const box = html("div", { class: "wide" }, picture), scrolls = { tabindex: "0", role: "group", "aria-label": "picture, scrolls sideways" };
+/** A box that scrolls sideways where a picture (or what `kind` says) no longer fits; only then it is reached with Tab, so that arrow keys scroll it. */
+function wide(content, kind = "picture") {
+  const box = html("div", { class: "wide" }, content), scrolls = { tabindex: "0", role: "group", "aria-label": `${kind}, scrolls sideways` };
   new ResizeObserver(() => {
     for (const [name, value] of Object.entries(scrolls)) {
       if (box.scrollWidth > box.clientWidth) box.setAttribute(name, value);

@@ -84,7 +84,7 @@ def made_widgets() -> Iterator[widgets.Widget]:
     yield MissingControl(
         f"why_attention.{control.name}",
         ["", "n"],
-        [["a", "1"]],
+        [["a", 60 * "1"]],  # wider than a phone
         [lambda: [["b", "2"]]] * len(control.options),
     )
     yield Questions(questions_of("self_attention"))
