@@ -235,14 +235,15 @@ def start_page(readme: str, labs: list[Lab], guides: list[str], lite_link: str |
     """
     infos = [lab.info for lab in labs]
     what = re.match(r"# .*?(?=\n## )", readme, re.DOTALL)
-    lines = [what[0] if what else "# Transformer labs", ""]
+    text, picture, rest = (what[0] if what else "# Transformer labs").partition("\n![")
+    lines = [text, ""]
     if infos:
         here = f' <a href="{lite_link}">Solve it in your browser</a>' if lite_link else ""
         lines += [
             f'<p class="course-begin"><a href="{_address(infos[0])}">Begin with lab {infos[0].number}</a>{here}</p>',
             "",
         ]
-    lines += [live.links(infos), ""]
+    lines += [live.links(infos), "", picture + rest, ""]
     parts = dict.fromkeys(info.part for info in infos)
     lines += ["## The map", ""]
     for part in parts:
