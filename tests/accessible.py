@@ -24,10 +24,15 @@ needs_axe = pytest.mark.skipif(
 )
 
 
+SETTLED = """Promise.race([
+  Promise.allSettled(document.getAnimations().map((each) => each.finished)), new Promise((go) => setTimeout(go, 3000))])"""
+
+
 def violations(page: Page) -> list[str]:
     """Each violation of any severity, with the rule, how severe it is, and where."""
     assert AXE is not None
     page.evaluate(AXE.read_text("utf-8"))
+    page.evaluate(SETTLED)  # what has just been unfolded fades in, and is faint till then
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     return [
         f"{rule['id']} ({rule['impact']}): {node['html'][:150]}"

@@ -82,6 +82,9 @@ zoom()""",
     """from course_utils.widgets.decoding import decoding_loop
 
 decoding_loop()""",
+    """from course_utils.widgets.type_french import type_french
+
+type_french()""",
     'measured("self_attention.shuffled")',
 )
 """Cells with the widgets of labs 01 to 05, those of 01 to 04 on small made data."""
@@ -577,8 +580,8 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     choose_theme(page, "Light")  # another test may have left the dark one
     run_all(page)
     page.get_by_text(re.compile("^Measured: ")).wait_for()
-    widgets = (page.locator(".tl-widget").nth(at) for at in range(9))
-    training, alignment, word, prediction, bars, hands, columns, levels, loop = widgets
+    widgets = (page.locator(".tl-widget").nth(at) for at in range(10))
+    training, alignment, word, prediction, bars, hands, columns, levels, loop, french = widgets
 
     assert not training.get_by_role("button").count(), "the reader wants no motion"
     training.get_by_role("slider").focus()
@@ -641,6 +644,13 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     loop.get_by_text("The likeliest word, Jane, is appended.").wait_for()
     page.keyboard.press("Enter")
     loop.get_by_text("The decoder reads the 2 words so far").wait_for()
+    french.get_by_label("A French sentence").fill("Paul aime la voiture rouge")
+    page.keyboard.press("Enter")  # which the notebook would take
+    french.get_by_role("row", name="greedy").filter(has_text="Paul loves the red car").wait_for()
+    french.get_by_role("button", name="<eos>").focus()
+    page.keyboard.press("ArrowUp")
+    french.get_by_text("Before it wrote “car”, it looked at voiture").wait_for()
+    french.get_by_label("Attention of").select_option("layer 1, head 1")
 
     ink = "element => getComputedStyle(element.querySelector('text')).fill"
     drawn = [each.locator("svg").first for each in (training, alignment, word, columns, levels, loop)]
@@ -649,5 +659,12 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     choose_theme(page, "Dark")
     keep_picture(page, "widgets_dark")
     assert all(picture.evaluate(ink) != before for picture, before in zip(drawn, light, strict=True))
+    save_again(page, jupyterlab, "widgets.ipynb")
+    end_kernels(page, jupyterlab)
+    open_notebook(page, jupyterlab, "widgets.ipynb")
+    french.scroll_into_view_if_needed()
+    french.get_by_label("A French sentence").fill("Jane visite la France")
+    french.get_by_role("row", name="greedy").filter(has_text="Jane visits France").wait_for()
+    keep_picture(page, "french_without_kernel")
     assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
     page.close()

@@ -87,8 +87,9 @@ def as_svg(width: int, height: int, parts: list[str], alt: str) -> str:
 
 
 def scrolling(svg: str, width: int) -> str:
-    """A drawing that scrolls sideways in a page where it would become too small to read."""
-    return f'<div style="overflow-x:auto"><div style="min-width:{round(0.66 * width)}px">{svg}</div></div>'
+    """A drawing that scrolls sideways in a page where it would become too small to read, by keyboard, too."""
+    box = '<div tabindex="0" role="group" aria-label="picture, scrolls sideways" style="overflow-x:auto">'
+    return f'{box}<div style="min-width:{round(0.66 * width)}px">{svg}</div></div>'
 
 
 _LIGHT = "--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc"

@@ -51,6 +51,10 @@ class Widget(ABC):
         """
         return None
 
+    def source(self) -> str:
+        """The ES module, with what all widgets share."""
+        return "\n".join(_read(name) for name in (_SHARED, self.module))
+
     def show(self) -> None:
         """Shows the widget, with its still picture and its text for pages that do not draw widgets."""
         bundle, metadata = {}, None
@@ -60,8 +64,9 @@ class Widget(ABC):
 
     def live(self) -> Any:
         """The widget as Jupyter knows it: an ``anywidget.AnyWidget`` with this widget's data."""
-        source = "\n".join(_read(name) for name in (_SHARED, self.module))
-        live = _live_class()(_esm=source, _css=_read(_STYLE), data=self.data(), alt=self.alt(), roles=_ROLES)
+        live = _live_class()(
+            _esm=self.source(), _css=_read(_STYLE), data=self.data(), alt=self.alt(), roles=_ROLES
+        )
 
         def answered(change: Mapping[str, Any]) -> None:
             live.error = ""

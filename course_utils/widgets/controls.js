@@ -5,7 +5,7 @@ function draw(place, model, roles) {
   const letters = "ABCDEFGH";
   const asked = html("div", { style: "font-weight:600;margin-bottom:4px" });
   asked.innerHTML = "Find the missing control. " + claim;
-  const numbers = html("div", { class: "wide" });
+  const numbers = wide(undefined, "table");
   numbers.innerHTML = table;
   const result = html("div", { "aria-live": "polite", class: "said" });
   const group = choices("Your control", options.map(() => ""), -1, run);
@@ -19,7 +19,7 @@ function draw(place, model, roles) {
     group.mark(at);
     const { right, verdict, why, table } = options[at];
     const title = html("div", { style: "font-weight:600;margin-top:8px" }, `${letters[at]} gives this:`);
-    const numbers = html("div", { class: "wide" });
+    const numbers = wide(undefined, "table");
     numbers.innerHTML = table;
     const told = html("div");
     told.innerHTML = `<b>${right ? "✓" : "✗"} ${verdict}</b> ${why}`;

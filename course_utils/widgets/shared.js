@@ -38,9 +38,16 @@ function sized(picture, width, height) {
   picture.style.minWidth = `${Math.round(0.66 * width)}px`;
 }
 
-/** A box that scrolls sideways where a picture no longer fits. */
-function wide(picture) {
-  return html("div", { class: "wide" }, picture);
+/** A box that scrolls sideways where a picture (or what `kind` says) no longer fits; only then it is reached with Tab, so that arrow keys scroll it. */
+function wide(content, kind = "picture") {
+  const box = html("div", { class: "wide" }, content), scrolls = { tabindex: "0", role: "group", "aria-label": `${kind}, scrolls sideways` };
+  new ResizeObserver(() => {
+    for (const [name, value] of Object.entries(scrolls)) {
+      if (box.scrollWidth > box.clientWidth) box.setAttribute(name, value);
+      else box.removeAttribute(name);
+    }
+  }).observe(box);
+  return box;
 }
 
 /** A horizontal bar that starts at x; negative widths go to the left. */

@@ -65,9 +65,9 @@ function draw(place, model, roles) {
       const middle = [0, 1].map((axis) => sense.points.reduce((sum, p) => sum + p[axis], 0) / sense.points.length);
       parts.push(text(x(middle), y(middle), sense.name, { "text-anchor": "middle", "font-weight": 700, class: "halo" }));
     });
-    moved.forEach((each, number) => { if (number !== at) parts.push(arrow(each.at, 0.3)); });
+    moved.forEach((each, number) => { if (number !== at) parts.push(arrow(each.at, 0.45)); });
     parts.push(arrow(now.at, 1));
-    parts.push(shape(roles.value, x(bare), y(bare), 6), text(x(bare), y(bare) + 18, `${word} alone`, { "text-anchor": "middle", class: "halo" }));
+    parts.push(shape(roles.value, x(bare), y(bare), 6), text(x(bare), y(bare) + (y(now.at) > y(bare) ? -18 : 18), `${word} alone`, { "text-anchor": "middle", class: "halo" }));
     picture.replaceChildren(...parts);
     behind.replaceChildren(...senses.map((sense) =>
       html("p", {}, html("b", {}, sense.name), `: ${sense.sentences.join(" ")}`)));

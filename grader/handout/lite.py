@@ -88,6 +88,8 @@ _SHOWN = """
 </details>"""
 _NOT_HERE = ("torch", "tensorflow", "keras", "transformers", "scipy", "sklearn", "course_utils.models")
 """What only runs with packages that Pyodide lacks, or that would take a reader longer to load than the labs are worth."""
+_OUT = re.compile(r"\[([^\]]+)\]\(\.\./([^)/]+)[^)]*\)")
+"""A link out of a lab's folder. In the browser there are no other labs than these, and no map."""
 _INSTALL = """\
 %pip install -q transformer-labs
 import os
@@ -203,11 +205,14 @@ def _build(source: Path, wheels: Path, extensions: Path, site: Path, place: Path
 def for_the_browser(
     lab: Lab, notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode | None = None
 ) -> nbformat.NotebookNode:
-    """A lab's notebook with two cells in front, which its browser's Python needs, and without what that lacks.
+    """A lab's notebook with two cells in front, which its browser's Python needs, and without what that lacks, or links to what is not there.
 
     Args:
         executed: the solved notebook after it has run.
     """
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _OUT.sub(lambda link: link[0] if link[2] in LABS else link[1], cell.source)
     page = without_widgets(lab.release(), executed) if executed is not None else notebook
     shown = {cell.id: "".join(map(_as_html, cell.get("outputs", []))) for cell in page.cells}
     notebook.cells = [*without_torch(notebook.cells, shown)]

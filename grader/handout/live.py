@@ -9,33 +9,30 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 from course_utils import widgets
-from course_utils.data.byte_pairs import SINGLE
-from course_utils.data.language_names import LANGUAGES, load_language_names
 from course_utils.data.translation import JANE
-from course_utils.data.words import word_tokens
 from course_utils.labs import LabInfo
-from course_utils.models.small_decoders import file_of
-from course_utils.widgets import Widget, plain
+from course_utils.widgets import Widget, one_model, plain, type_french, what_comes_next
 from course_utils.widgets.head_columns import HeadColumns
 from course_utils.widgets.heads import HeadBrowser
+from course_utils.widgets.in_page import PAGES as SHARED
+from course_utils.widgets.in_page import STYLE
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import WORDS, WordMoves
 from grader.course import CourseError
 
 if TYPE_CHECKING:
-    from course_utils.data.tasks import TaskData
-    from course_utils.models.text_to_text import Writer
     from course_utils.plots.alignment import Alignment
 
 FILES = Path(__file__).parent / "live_files"
@@ -77,204 +74,18 @@ def translator() -> Model:
     from course_utils.models.translator import load_weights
 
     found = load_weights()
-    vocabularies = {
-        f"{side}_tokens": vocabulary.tokens(range(len(vocabulary)))
-        for side, vocabulary in (("source", found.source_vocabulary), ("target", found.target_vocabulary))
-    }
-    return packed(found.state, config=dict(found.config), **vocabularies)
+    return packed(found.state, **type_french.about(found))
 
 
 def speller() -> Model:
-    """Lab 08's decoder of names.
-
-    Raises:
-        ValueError: the names have other letters than the model has learned.
-    """
-    from safetensors.numpy import load_file
-
-    letters = sorted({letter for one in load_language_names() for letter in one.name})
-    tokens = ["<pad>", "<end>", *LANGUAGES, *letters]  # as lab 08 numbers them
-    state = load_file(file_of("names"))
-    rows, width = state["token_embedding.weight"].shape
-    if rows != len(tokens):
-        raise ValueError(
-            f"The shipped decoder of names knows {rows} tokens, and the names have {len(tokens)}."
-        )
-    layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
-    config = {"embedding_dim": width, "num_heads": 4, "num_layers": layers}
-    return packed(state, config=config, tokens=tokens, languages=[*LANGUAGES])
+    """Lab 08's decoder of names."""
+    state, about = what_comes_next.shipped()
+    return packed(state, **about)
 
 
-@functools.cache
-def _writer() -> Writer:
-    """Lab 12's model."""
-    from course_utils.models.text_to_text import Writer
-
-    return Writer.shipped()
-
-
-@dataclass(frozen=True)
-class Task:
-    """A task of lab 12's model, as its page tells of it.
-
-    Attributes:
-        does: what the model makes of a text.
-        trained: what the training texts look like.
-        right: answers that were right, of 300 test texts (docs/data-text-to-text.md, like the next two).
-        bare, other: of the first 100, without a prefix and under another task's.
-        examples: texts without the prefix.
-        capitals: whether its training texts have capital letters.
-        closed: whether its texts are made of a list of words, so that one can say which word is not on it.
-    """
-
-    name: str
-    does: str
-    trained: str
-    right: int
-    bare: int
-    other: int
-    examples: tuple[str, ...]
-    capitals: bool = False
-    closed: bool = False
-
-
-TASKS = (
-    Task(
-        "translation",
-        "translates",
-        "French sentences of lab 05, made of a few hundred words",
-        right=298,
-        bare=1,
-        other=4,
-        examples=(JANE.source, "Paul pense que nous avons eu un beau chien"),
-        capitals=True,
-        closed=True,
-    ),
-    Task(
-        "headline",
-        "writes a headline",
-        "articles of one kind: somebody with a job, from some place, did something on some day",
-        right=290,
-        bare=53,
-        other=68,
-        examples=(
-            "kobena , a pilot from tamuri , repaired the bridge on monday .",
-            "it rained on monday . sifo , a painter from rima , visited the stadium on monday .",
-        ),
-    ),
-    Task(
-        "verb",
-        "says which verb comes next",
-        "sentences that stop before “is” or “are”, with other nouns in between",
-        right=300,
-        bare=81,
-        other=45,
-        examples=(
-            "in town the old keys near the cabinet that faced the door still",
-            "the carpet across from the garden that resembled the poems that followed the new pilots often",
-        ),
-        closed=True,
-    ),
-    Task(
-        "acceptability",
-        "judges whether the verb fits, and names its reason first",
-        "such sentences with “is here” or “are here” at the end, which fits in half of them",
-        right=300,
-        bare=38,
-        other=0,
-        examples=(
-            "in town the bridges below the famous drivers near the fountain certainly are here",
-            "in summer the teacher behind the old blanket near the new fountains always are here",
-        ),
-        closed=True,
-    ),
-    Task(
-        "language",
-        "says which language a name is from",
-        "names on lists of 20 languages; some names are on several",
-        right=118,
-        bare=2,
-        other=6,
-        examples=("rossi", "karhunen", "zvonko"),
-    ),
-    Task(
-        "entities",
-        "lists the entities in a line of a résumé, in order",
-        "lines of made-up résumés; it often leaves out, or mixes up, words that it has never seen",
-        right=243,
-        bare=5,
-        other=0,
-        examples=(
-            "Contact: k.parker@mail.example, Bengaluru",
-            "Bachelor of Science, University of Porto, 2014",
-        ),
-        capitals=True,
-    ),
-    Task(
-        "similarity",
-        "compares two sentences: the words that both share, how many they are out of how many, and five times that share",
-        "pairs of lab 05's English sentences; nobody rated them",
-        right=236,
-        bare=11,
-        other=8,
-        examples=(
-            "Jane visits Africa in September / Paul visits Asia in September",
-            "They sold my old birds / The girl sold my old birds in April",
-        ),
-        capitals=True,
-        closed=True,
-    ),
-)
-
-LANGUAGE = next(task for task in TASKS if task.name == "language")
-
-LIMITS = (
-    "It has seven tasks and no others. It was never trained to chat, to answer questions or to follow requests.",
-    "It does not summarise real texts. On 100 descriptions of Python functions, its “headline:” reached a ROUGE-1 of .043; the first sentence of each has .185.",
-    "It does not always do what the prefix says. Under another task's prefix, 68 of 100 articles still got the right headline. A likely reason is that no other task's texts look like an article.",
-)
-"""What the page says that the model cannot do; docs/data-text-to-text.md has the measurements."""
-
-LIMIT_OF_NAMES = "It often cannot tell a name's language: {right} of 300 are right. Always saying the language that is most frequent in training gets {usual}."
-
-
-@functools.cache
-def examples_of_tasks() -> dict[str, TaskData]:
-    """Lab 12's examples, which take seconds to make."""
-    from course_utils.data.tasks import load_tasks
-
-    return load_tasks()
-
-
-@functools.cache
 def text_to_text() -> Model:
     """Lab 12's model for seven tasks, its byte pairs, and which words its training texts have."""
-    from course_utils.data.tasks import PREFIXES
-    from course_utils.models.text_to_text import CONFIG
-
-    writer, data = _writer(), examples_of_tasks()
-    ids = {token: number for number, token in enumerate(writer.tokens.vocabulary)}
-
-    def words_of(task: Task) -> list[str]:
-        prefix = PREFIXES[task.name]
-        pieces = {piece for one in data[task.name].train for piece in one.source.removeprefix(prefix).split()}
-        return sorted({word for piece in pieces for word in word_tokens(piece)})
-
-    answers = Counter(one.target for one in data["language"].train)
-    usual = sum(one.target == answers.most_common(1)[0][0] for one in data["language"].test)
-    tasks = [
-        {**asdict(task), "prefix": PREFIXES[task.name], "words": words_of(task) if task.closed else []}
-        for task in TASKS
-    ]
-    return packed(
-        {name: value.numpy() for name, value in writer.model.state_dict().items()},
-        config=CONFIG,
-        single=[token[0] for token in SINGLE],
-        merges=[[ids[left], ids[right]] for left, right in writer.tokens.merges],
-        tasks=tasks,
-        limits=[*LIMITS, LIMIT_OF_NAMES.format(right=LANGUAGE.right, usual=usual)],
-        longest_text=max(len(one.source.split()) for each in data.values() for one in each.train),
-    )
+    return packed(one_model.state(), **one_model.about())
 
 
 ENCODER_SENTENCES = (
@@ -493,7 +304,8 @@ def module(*names: str, widget: str = "") -> str:
     Args:
         widget: a module of the course's widgets to bring along, as ``courseWidget``.
     """
-    texts = [(FILES / f"{name}.js").read_text("utf-8") for name in names]
+    files = [next(f for f in (FILES / f"{name}.js", SHARED / f"{name}.js") if f.is_file()) for name in names]
+    texts = [file.read_text("utf-8") for file in files]
     if widget:
         folder = Path(widgets.__file__).parent
         shared, own = (folder.joinpath(name).read_text("utf-8") for name in ("shared.js", widget))
@@ -510,6 +322,7 @@ class Page:
         name: of its file, without ``.html``.
         lead: what one will understand, one sentence.
         lab: the lab whose model it is. A course without this lab has no such page.
+        after: code of that lab's notebook; below the cell that has it, the lab's page leads here.
         files: the files of its module, in order.
         model: makes its model.
         still: makes what it shows where the module does not run, as HTML.
@@ -520,6 +333,7 @@ class Page:
     title: str
     lead: str
     lab: str
+    after: str
     files: Sequence[str]
     model: Callable[[], Model]
     still: Callable[[], str]
@@ -532,7 +346,8 @@ PAGES = (
         "Type French",
         "Watch a small Transformer translate your sentence, and see which French words it looks at for each English word.",
         "05_transformer_pytorch",
-        ("page", "arithmetic", "encoder_decoder", "words", "translator", "looks", "type_french"),
+        'type_french("model"',
+        ("page", *(name.removesuffix(".js") for name in type_french.FILES)),
         translator,
         lambda: alignment_picture(example()),
     ),
@@ -541,7 +356,8 @@ PAGES = (
         "What comes next?",
         "Move temperature, top-k and nucleus, and see how they change what a language model writes: here names in 20 languages, letter by letter.",
         "08_language_model_and_summarizer",
-        ("page", "arithmetic", "speller", "next_letter"),
+        "what_comes_next()",
+        ("page", *(name.removesuffix(".js") for name in what_comes_next.FILES)),
         speller,
         lambda: followers_picture("Italian", "ma"),
     ),
@@ -550,16 +366,8 @@ PAGES = (
         "One model, seven tasks",
         "Write the task in front of your text, and see one small Transformer translate, write a headline or judge a verb, and where a prefix is not enough.",
         "12_text_to_text",
-        (
-            "page",
-            "arithmetic",
-            "encoder_decoder",
-            "words",
-            "byte_pairs",
-            "text_to_text",
-            "looks",
-            "one_model",
-        ),
+        "one_model()",
+        ("page", *(name.removesuffix(".js") for name in one_model.FILES)),
         text_to_text,
         lambda: tasks_picture(),
     ),
@@ -568,6 +376,7 @@ PAGES = (
         "Head browser",
         "Choose one of ten sentences, and see what each of the 72 heads of a real encoder looks at.",
         "03_multi_head_attention",
+        "value_lengths=value_lengths",
         ("page", "widget", "head_browser_page"),
         heads_of_encoder,
         lambda: _browsers()[0].still(),
@@ -578,6 +387,7 @@ PAGES = (
         "A word moves",
         "Choose a word with several meanings and a sentence, and see where a real encoder moves the word, and where it misses what is meant.",
         "02_self_attention",
+        "word_moves(read)",
         ("page", "widget", "word_moves_page"),
         words_that_move,
         lambda: _word_moves().still(),
@@ -588,6 +398,7 @@ PAGES = (
         "Attention on your own numbers",
         "Type queries, keys and values, and follow them through attention: scores, softmax, and the weighted sum.",
         "02_self_attention",
+        "attention_stepper(words, query, key, value, word=1)",
         ("page", "arithmetic", "widget", "own_numbers"),
         own_numbers,
         lambda: _stepper().still(),
@@ -598,7 +409,8 @@ PAGES = (
         "From embedding to heads",
         "Scroll along with one word, and see how several heads share one matrix and still each read the whole word.",
         "03_multi_head_attention",
-        ("page", "story", "heads_story"),
+        "head_columns(",
+        ("page", "percent", "story", "heads_story"),
         embedding_to_heads,
         lambda: _head_columns().still(),
     ),
@@ -607,7 +419,8 @@ PAGES = (
         "The decoding loop",
         "Scroll through a translation as it is written, and see why a decoder has to run once for each word.",
         "05_transformer_pytorch",
-        ("page", "story", "loop_story"),
+        "decoding_loop()",
+        ("page", "percent", "story", "loop_story"),
         decoding_loop,
         lambda: alignment_picture(example()),
     ),
@@ -636,7 +449,7 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
             model = page.model()
         except RuntimeError as error:  # the encoder is a package of its own
             raise CourseError(f"The page “{page.title}” cannot be made. {error}") from None
-        style = (FILES / "page.css").read_text("utf-8")
+        style = (SHARED / STYLE).read_text("utf-8")
         if page.widget:
             style += (Path(widgets.__file__).parent / "shared.css").read_text("utf-8")
         text = _template().render(
@@ -653,7 +466,7 @@ def write_pages(labs: Sequence[LabInfo], site: Path) -> None:
     landing = _template().render(
         title="Models in your browser",
         lead="Trained Transformers of this course, small enough to run in this page. Nothing is installed, and what you type stays on your device.",
-        css=(FILES / "page.css").read_text("utf-8"),
+        css=(SHARED / STYLE).read_text("utf-8"),
         still=alignment_picture(example(), moving=True),
         below=_cards(pages, labs),
         landing=True,
@@ -669,6 +482,19 @@ def links(labs: Sequence[LabInfo]) -> str:
         return ""
     listed = " · ".join(f'<a href="{FOLDER}/{page.name}.html">{escape(page.title)}</a>' for page in found)
     return f'<p>Nothing to install: <a href="{FOLDER}/index.html">models in your browser</a> ({listed}).</p>'
+
+
+def with_links(page: NotebookNode, lab: str) -> NotebookNode:
+    """A lab's page that leads to the pages that run, each below the cell that shows the same."""
+    cells = []
+    for cell in page.cells:
+        cells.append(cell)
+        for found in PAGES:
+            if found.lab == lab and cell.cell_type == "code" and found.after in cell.source:
+                link = f'<a href="../{FOLDER}/{found.name}.html">{escape(found.title)}</a>'
+                text = f"**On a page of its own:** {link}. {found.lead} It needs no kernel, and you can send it to others."
+                cells.append(new_markdown_cell(text, id=f"live-{found.name}"))
+    return NotebookNode({**page, "cells": cells})
 
 
 def _cards(pages: Sequence[Page], labs: Sequence[LabInfo]) -> str:
@@ -736,15 +562,7 @@ def alignment_picture(alignment: Alignment, moving: bool = False) -> str:
 
 def followers_picture(language: str, start: str) -> str:
     """Which letters follow a beginning in the list of a language's names, counted: bars, as an SVG with a text in place of it."""
-    following = Counter(
-        (one.name + "$")[len(start)]
-        for one in load_language_names()
-        if one.language == language and one.name.startswith(start)
-    )
-    shares = [
-        ("the end" if letter == "$" else letter, count / following.total())
-        for letter, count in following.most_common(5)
-    ]
+    shares = what_comes_next.followers(language, start)
     bars = "".join(
         f'<text x="130" y="{34 * at + 17}" text-anchor="end">{escape(letter)}</text>'
         f'<rect x="140" y="{34 * at + 8}" width="{300 * share:.0f}" height="18"/>'
@@ -760,8 +578,8 @@ def tasks_picture() -> str:
     """What lab 12's model makes of an example of each task, as HTML with a text in place of it."""
     from course_utils.data.tasks import PREFIXES
 
-    sources = [(PREFIXES[task.name], task.examples[0]) for task in TASKS]
-    answers = _writer().write([prefix + text for prefix, text in sources])
+    sources = [(PREFIXES[task.name], task.examples[0]) for task in one_model.TASKS]
+    answers = one_model.writer().write([prefix + text for prefix, text in sources])
     says = "; ".join(
         f"{prefix}{text} gives {answer}" for (prefix, text), answer in zip(sources, answers, strict=True)
     )

@@ -188,7 +188,7 @@ def write_source(
     for lab in labs:
         result = results[lab.name]
         try:
-            page = public_page(lab.release(), result)
+            page = live.with_links(public_page(lab.release(), result), lab.name)
         except CourseError as error:
             raise CourseError(f"{lab.name}: {error}") from None
         (source / lab.name).mkdir()
@@ -202,7 +202,8 @@ def write_source(
         *(name for name in guides if name not in _FIRST_GUIDES),
     ]
     readme = (course.root / "README.md").read_text("utf-8")
-    (source / "index.md").write_text(start_page(readme, labs, guides), "utf-8")
+    begin = lite.address(labs[0]) if labs and labs[0] in in_browser else None
+    (source / "index.md").write_text(start_page(readme, labs, guides, begin), "utf-8")
     write_static(source / "_static")
 
 
@@ -225,21 +226,24 @@ def _mathjax() -> Path:
     return Path(package.origin).parent / "static" / "mathjax" / _MATHJAX
 
 
-def start_page(readme: str, labs: list[Lab], guides: list[str]) -> str:
+def start_page(readme: str, labs: list[Lab], guides: list[str], lite_link: str | None = None) -> str:
     """The landing page: what the course is, its map, and what one can do at the end. Text and picture are the README's.
 
     Args:
         guides: names of the pages in docs/, in order.
+        lite_link: where the first lab opens in JupyterLite, if it does.
     """
     infos = [lab.info for lab in labs]
     what = re.match(r"# .*?(?=\n## )", readme, re.DOTALL)
-    lines = [what[0] if what else "# Transformer labs", ""]
+    text, picture, rest = (what[0] if what else "# Transformer labs").partition("\n![")
+    lines = [text, ""]
     if infos:
+        here = f' <a href="{lite_link}">Solve it in your browser</a>' if lite_link else ""
         lines += [
-            f'<p class="course-begin"><a href="{_address(infos[0])}">Begin with lab {infos[0].number}</a></p>',
+            f'<p class="course-begin"><a href="{_address(infos[0])}">Begin with lab {infos[0].number}</a>{here}</p>',
             "",
         ]
-    lines += [live.links(infos), ""]
+    lines += [live.links(infos), "", picture + rest, ""]
     parts = dict.fromkeys(info.part for info in infos)
     lines += ["## The map", ""]
     for part in parts:
@@ -303,6 +307,8 @@ _SETTINGS = {
     "myst_heading_anchors": 4,
     "highlight_language": "none",  # of indented blocks in guides; cells have their own
     "mathjax_path": _MATHJAX,
+    # A lab has dozens of formulas: Tab passes by those that fit (widgets.js). Their menu, with what is for screen readers, stays.
+    "mathjax3_config": {"options": {"menuOptions": {"settings": {"inTabOrder": False}}}},
     "html_theme": "sphinx_book_theme",
     "html_theme_options": {
         "use_download_button": False,

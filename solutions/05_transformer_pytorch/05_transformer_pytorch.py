@@ -1797,6 +1797,20 @@ translate_box(
 )
 
 # %% [markdown]
+# ### Without a kernel
+#
+# The box above asks your model, so it falls silent when the kernel ends. But what does a translator need? Its numbers, its vocabularies, and
+# arithmetic. The next cell puts all three into this page: the numbers of your model, and JavaScript that computes with them. Save the notebook and open it
+# tomorrow: without running anything, you can still type French here.
+#
+# Choose a single head, and go through the English words. The table below compares greedy search with a beam of 4.
+
+# %% tags=["skip-grading", "picture"]
+from course_utils.widgets.type_french import type_french
+
+type_french("model", "french", "english")
+
+# %% [markdown]
 # ### Keep it (optional)
 #
 # A trained model consists of its weights and of the sizes and vocabularies that give them meaning. `save_weights` puts all of this into one

@@ -841,6 +841,15 @@ print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written
 # Nothing in the code says that many Finnish surnames end in *-nen*, or that most Italian names end in a vowel. The last line counts the names
 # that are in none of the lists. Those, at least, the model has not learned by heart.
 #
+# Now move the sliders yourself. Where does the list of names begin to look like one language, and where does it fall apart? The next cell
+# needs no kernel: the numbers of the model are in this page, and so they are when you open the saved notebook again.
+
+# %% tags=["skip-grading", "picture"]
+from course_utils.widgets.what_comes_next import what_comes_next
+
+what_comes_next()
+
+# %% [markdown]
 # ### One model, many tasks (optional)
 #
 # You can also use the same probabilities to guess the language of a name. Which language makes this name the most likely? If all languages

@@ -645,6 +645,14 @@ for text in (
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
+# The same model without a kernel:
+
+# %% tags=["skip-grading", "picture"] jupyter={"source_hidden": true}
+from course_utils.widgets.one_model import one_model
+
+one_model()
+
+# %% [markdown]
 # How good is it? If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*. Each task has a simple rival. For most tasks it always gives the most frequent answer in training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]

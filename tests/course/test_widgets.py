@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,11 +16,11 @@ from project import drawn
 
 from course_utils import widgets
 from course_utils.maths import softmax
-from course_utils.models.translator import LibraryTranslator
+from course_utils.models.translator import LibraryTranslator, load_weights
 from course_utils.plots.attention import word_picker
 from course_utils.plots.roles import ROLES
 from course_utils.quiz import as_html, read_questions
-from course_utils.widgets import Widget, plain, predict
+from course_utils.widgets import Widget, plain, predict, type_french, what_comes_next
 from course_utils.widgets.controls import MissingControl, find_the_control
 from course_utils.widgets.decoding import SENTENCES, DecodingLoop, translated
 from course_utils.widgets.panels import Control, Panels
@@ -127,18 +128,18 @@ def test_the_page_gets_all_it_needs_to_draw_without_a_kernel():
 
 
 def test_no_widget_asks_another_machine():
-    for path in FOLDER.glob("*.js"):
+    for path in FOLDER.rglob("*.js"):
         source = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(
             r"https?:|\bfetch\(|XMLHttpRequest|^\s*import\b|import\(|WebSocket", source, re.M
         ), path
-    for path in FOLDER.glob("*.css"):
+    for path in FOLDER.rglob("*.css"):
         assert not re.search(r"url\(|@import", path.read_text("utf-8")), path
 
 
 def test_every_module_belongs_to_a_widget():
     sources = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
-    for path in FOLDER.glob("*.js"):
+    for path in FOLDER.rglob("*.js"):
         assert f'"{path.name}"' in sources
 
 
@@ -403,6 +404,60 @@ def test_the_decoding_loop_writes_what_the_translator_writes_and_leaves_chance_a
     assert "<bos> Jane visits Africa" in shown and "<bos> Jane -> visits: logit" in bundle["text/plain"]
     first = loop.data()["sentences"][0]["steps"][0]
     assert len(first["likeliest"]) == 10 and first["likeliest"][0][0] == vocabulary[first["best"]] == "Jane"
+
+
+def test_type_french_has_the_learner_s_own_numbers_if_the_page_computes_what_their_model_does(published):
+    import torch
+    from torch import nn
+
+    shipped = load_weights()
+    words = shipped.source_vocabulary, shipped.target_vocabulary
+
+    class Own(nn.Module):
+        """Lab 05's names, and the twin inside, which does not count as part of it."""
+
+        def __init__(self, state, factor=1.0):
+            super().__init__()
+            self.factor = factor
+            self.inside = [LibraryTranslator(replace(shipped, state=state)).model]
+            self.own = state
+
+        def state_dict(self, *arguments, **options):
+            return {name: torch.from_numpy(array) for name, array in self.own.items()}
+
+        def forward(self, source_ids, target_ids):
+            logits, looks = self.inside[0](source_ids, target_ids)
+            return self.factor * logits, looks
+
+    other = {name: 1.01 * array for name, array in shipped.state.items()}
+    made = type_french.widget_of(Own(other), *words)
+    assert "the numbers of your model" in made.told
+    assert made.numbers == type_french.rounded(other)[1] != type_french.widget_of().numbers
+    model = Own(other).train()
+    assert type_french.why_not(model, *words, shipped) == "" and model.training
+    for given, why in {
+        (None, None, None): "there is no model yet",
+        (nn.Linear(2, 2), *words): "other parameters",
+        (Own(other, factor=2.0), *words): "computes something else",
+        (Own(other), *words[::-1]): "knows other words",
+    }.items():
+        told = type_french.widget_of(*given).told
+        assert "that ships with the course" in told and why in told
+    before = torch.random.get_rng_state()
+    type_french.type_french()
+    assert torch.equal(torch.random.get_rng_state(), before)
+    (bundle,) = published
+    shown = bundle["text/html"]
+    assert "Jane visits Africa in September" in shown and "there is no model yet" in shown
+    assert "  -> Jane visits Africa in September\nJane      <- Jane" in bundle["text/plain"]
+
+
+def test_what_comes_next_counts_in_its_place_where_widgets_are_not_drawn(published):
+    what_comes_next.what_comes_next()
+    (bundle,) = published
+    likeliest, share = what_comes_next.followers("Italian", "ma")[0]
+    assert f"{likeliest}" in bundle["text/html"] and f"{share:.0%}" in bundle["text/plain"]
+    assert "function nextLetter(" in what_comes_next.widget().source()
 
 
 def test_each_level_of_the_zoom_opens_a_box_that_the_level_before_has(published):

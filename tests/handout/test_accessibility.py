@@ -26,6 +26,7 @@ from course_utils.checking.outcome import try_exercise
 from course_utils.checking.report import Report
 from course_utils.display import a_table
 from course_utils.quiz import Question, as_html, questions_of
+from course_utils.widgets import one_model, what_comes_next
 from course_utils.widgets.controls import MissingControl
 from course_utils.widgets.heads import HeadBrowser
 from course_utils.widgets.questions import Questions
@@ -83,11 +84,13 @@ def made_widgets() -> Iterator[widgets.Widget]:
     yield MissingControl(
         f"why_attention.{control.name}",
         ["", "n"],
-        [["a", "1"]],
+        [["a", 60 * "1"]],  # wider than a phone
         [lambda: [["b", "2"]]] * len(control.options),
     )
     yield Questions(questions_of("self_attention"))
     yield HeadBrowser(Reading, "The cat sat")
+    yield what_comes_next.widget()
+    yield one_model.widget()
     shown: list[widgets.Widget] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(widgets.Widget, "show", lambda self: shown.append(self))
@@ -281,18 +284,17 @@ def test_reports_and_questions_have_no_violation(labs, browser, name, theme):
 @needs_axe
 @in_a_browser
 @pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_widget_has_a_violation_live_or_still(browser, theme, its_turn):
+@pytest.mark.parametrize("width, theme", [(1400, "light"), (400, "dark")])
+def test_no_widget_has_a_violation_live_or_still_wide_or_on_a_phone(browser, width, theme, its_turn):
     its_turn(theme == "light", 2)
     made = list(made_widgets())
     assert {widget.module for widget in made} == MODULES
     for widget in made:
         live = live_widget(widget.live().get_state(), widget.still())
         page = on_the_site(live, widget.module, theme)
-        assert found_in(browser, page, theme, ready=".course-widget[data-live]") == [], widget.module
-        assert found_in(browser, on_the_site(widget.still(), widget.module, theme), theme) == [], (
-            widget.module
-        )
+        assert found_in(browser, page, theme, width, ready=".course-widget[data-live]") == [], widget.module
+        still = on_the_site(widget.still(), widget.module, theme)
+        assert found_in(browser, still, theme, width) == [], widget.module
 
 
 MODULES = {path.name for path in widgets._FOLDER.glob("*.js")} - {widgets._SHARED}

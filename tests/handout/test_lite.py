@@ -114,6 +114,15 @@ def test_what_a_cell_shows_elsewhere_stands_folded_in_its_place_as_a_text_cell_m
     assert "What it shows" not in second
 
 
+def test_no_link_leads_to_what_is_not_in_the_browser(labs):
+    names = []
+    for name in lite.LABS:
+        cells = lite.for_the_browser(labs[name], labs[name].release()).cells
+        names += re.findall(r"\]\(\.\./([^)/]+)", "".join(each.source for each in cells))
+        assert "The map of the course" in cells[0].source
+    assert names and set(names) <= set(lite.LABS)
+
+
 WITHOUT = """
 import json, sys
 from importlib.abc import MetaPathFinder

@@ -29,6 +29,8 @@ from course_utils.models.pretrained import read
 from course_utils.models.small_decoders import load_decoder
 from course_utils.models.text_to_text import Attention, TextToText, Writer
 from course_utils.models.translator import LibraryTranslator
+from course_utils.widgets import one_model, type_french, what_comes_next
+from course_utils.widgets.in_page import rounded
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import WordMoves
 from grader.course import CourseError
@@ -110,6 +112,39 @@ def test_the_page_s_translator_has_pytorch_s_logits_attention_and_translations(f
         assert found["text"] == translator(sentence)[0]
 
 
+@needs_node
+def test_a_notebook_s_page_computes_with_the_numbers_rounded_to_8_bits(tmp_path):
+    made = type_french.widget_of()
+    model = live.Model(made.about, made.numbers)
+    script = """
+const translator = new page.Translator(about, bytes);
+said = given.map((text) => {
+  const steps = [...translator.greedy(translator.encode(text).ids)];
+  return { looks: steps.map(({ looks }) => looks), text: translator.decode(steps.map(({ id }) => id)) };
+});"""
+    files = tuple(name.removesuffix(".js") for name in type_french.FILES[:-2])  # without what draws
+    found = in_node(tmp_path, files, model, script, SENTENCES[:20])
+    shipped = LibraryTranslator.shipped().checkpoint
+    twin = LibraryTranslator(replace(shipped, state=rounded(shipped.state)[2]))
+    for sentence, page in zip(SENTENCES[:20], found, strict=True):
+        said, alignment = twin(sentence)
+        assert page["text"] == said
+        assert np.abs(np.array(page["looks"]).transpose(1, 2, 0, 3) - alignment.weights).max() < AS_CLOSE
+    sixteen = sum(array.size * 2 for array in shipped.state.values())
+    assert len(made.numbers) < 0.52 * sixteen
+
+
+@pytest.mark.slow
+def test_8_bits_translate_as_16_do():
+    """As docs/site.md says; 500 sentences were compared for it."""
+    shipped = LibraryTranslator.shipped()
+    eighths = LibraryTranslator(replace(shipped.checkpoint, state=rounded(shipped.checkpoint.state)[2]))
+    for sentence in SENTENCES:
+        (said, looks), (said_then, looks_then) = shipped(sentence), eighths(sentence)
+        assert said == said_then
+        assert np.abs(looks.weights - looks_then.weights).max() < 0.03
+
+
 @pytest.mark.slow
 @needs_node
 def test_the_page_s_beam_is_the_lab_s(french, labs):
@@ -168,7 +203,12 @@ def of_any_letters(count: int) -> list[str]:
 @needs_node
 def test_the_page_cuts_any_text_into_the_course_s_byte_pairs_and_puts_it_together_again(tmp_path):
     tokens, chance = Writer.shipped().tokens, random.Random(37)
-    texts = [*ODD, *of_any_letters(3_000), *(one for task in live.TASKS for one in task.examples), *SENTENCES]
+    texts = [
+        *ODD,
+        *of_any_letters(3_000),
+        *(one for task in one_model.TASKS for one in task.examples),
+        *SENTENCES,
+    ]
     # What a model might write: any ids, halves of letters and numbers that are none among them.
     written = [[chance.randrange(len(tokens) + 2) for _ in range(12)] for _ in range(500)]
     script = """
@@ -188,7 +228,7 @@ said = { ids: given.texts.map((text) => tokens.encode(text)), back: given.texts.
 @needs_node
 def test_the_page_s_model_for_one_model_has_pytorch_s_logits_attention_and_answers(tmp_path):
     writer = Writer.shipped()
-    texts = [one.source for data in live.examples_of_tasks().values() for one in data.test[:20]]
+    texts = [one.source for data in one_model.examples_of_tasks().values() for one in data.test[:20]]
     texts += ["summarise: anything", "Jane", "headline: zvonko"]  # no task's
     script = """
 const model = new page.TextToText(about, bytes);
@@ -213,6 +253,17 @@ said = given.map((text) => {
         assert np.abs(np.array(one["rows"]) - logits[0].numpy()).max() < AS_CLOSE, text
         assert np.abs(np.array(one["looks"]) - np.stack(looks).transpose(2, 0, 1, 3)).max() < AS_CLOSE, text
         assert one["text"] == answer
+
+
+@pytest.mark.slow
+def test_8_bits_answer_almost_as_16_do():
+    """As docs/site.md says; 700 texts were compared for it."""
+    texts = [one.source for data in one_model.examples_of_tasks().values() for one in data.test[:20]]
+    shipped, eighths = Writer.shipped(), Writer.shipped()
+    _, _, now = rounded(one_model.state())
+    eighths.model.load_state_dict({name: torch.from_numpy(array) for name, array in now.items()})
+    answers = zip(shipped.write(texts), eighths.write(texts), strict=True)
+    assert sum(one == other for one, other in answers) > 0.95 * len(texts)
 
 
 @contextmanager
@@ -247,7 +298,7 @@ CAUTIONS = {
 def test_the_page_cautions_where_a_text_is_unlike_the_training_and_only_there(tmp_path):
     script = "said = given.map((text) => page.cautions(text.trim(), about));"
     model = live.text_to_text()
-    data = live.examples_of_tasks()
+    data = one_model.examples_of_tasks()
     like_training = [one.source for task in data.values() for one in task.train[:200]]
     given = [*CAUTIONS, *like_training]
     found = in_node(tmp_path, ("page", "words", "one_model"), model, script, given)
@@ -259,13 +310,27 @@ def test_the_page_cautions_where_a_text_is_unlike_the_training_and_only_there(tm
 
 def test_what_the_page_says_of_the_tasks_is_what_was_measured():
     text = (ROOT / "docs/data-text-to-text.md").read_text("utf-8")
-    for task in live.TASKS:
+    for task in one_model.TASKS:
         measured, prefixes = re.findall(rf"^\| {task.name} \| (\d.*) \|$", text, re.M)
         assert re.match(r"\d+", measured)[0] == str(task.right)
         assert prefixes == f"{task.bare} | {task.other}"
-    assert f" {live.TASKS[1].other} of 100 articles" in " ".join(live.LIMITS)
-    for score in re.findall(r"\.\d{3}", " ".join(live.LIMITS)):
+    assert f" {one_model.TASKS[1].other} of 100 articles" in " ".join(one_model.LIMITS)
+    for score in re.findall(r"\.\d{3}", " ".join(one_model.LIMITS)):
         assert f"| {score} |" in text
+
+
+SPELL = """
+const speller = new page.Speller(about, bytes);
+const logits = given.rows.map((row) => {
+  let state = { length: 0, blocks: [] };
+  return row.slice(0, -1).map((id) => {
+    const next = speller.step(state, id);
+    state = next.state;
+    return [...next.logits];
+  });
+});
+said = { logits, shares: given.settings.map((each) => logits[0].map((row) => page.sampling(row, each))),
+  drawn: given.chances.map((chance) => page.drawn([0, 0.25, 0, 0.5, 0.25, 0], chance)) };"""
 
 
 @pytest.fixture(scope="module")
@@ -279,25 +344,13 @@ def spelled(labs, tmp_path_factory) -> tuple[list[list[int]], dict[str, Any], An
         [number[token] for token in (one.language, *one.name, "<end>")]
         for one in random.Random(37).sample(load_language_names(), 100)
     ]
-    script = """
-const speller = new page.Speller(about, bytes);
-const logits = given.rows.map((row) => {
-  let state = { length: 0, blocks: [] };
-  return row.slice(0, -1).map((id) => {
-    const next = speller.step(state, id);
-    state = next.state;
-    return [...next.logits];
-  });
-});
-said = { logits, shares: given.settings.map((each) => logits[0].map((row) => page.sampling(row, each))),
-  drawn: given.chances.map((chance) => page.drawn([0, 0.25, 0, 0.5, 0.25, 0], chance)) };"""
     given = {
         "rows": rows,
         "settings": [settings for settings, _ in SETTINGS],
         "chances": [0, 0.24, 0.26, 0.74, 0.76, 1],
     }
     folder = tmp_path_factory.mktemp("names")
-    return rows, in_node(folder, ("arithmetic", "speller"), model, script, given), reference
+    return rows, in_node(folder, ("arithmetic", "speller"), model, SPELL, given), reference
 
 
 SETTINGS = [
@@ -321,6 +374,22 @@ def test_the_page_s_speller_has_pytorch_s_logits_for_100_names_and_spells_as_wel
     assert (
         nats / count < 2.3
     )  # 4.5 would be a blind guess: the tokens are in the order that the model has learned
+
+
+@needs_node
+def test_names_are_spelled_with_8_bits_almost_as_with_16(spelled, tmp_path):
+    rows, found, _ = spelled
+    made = what_comes_next.widget()
+    model = live.Model(made.about, made.numbers)
+    given = {"rows": rows, "settings": [], "chances": []}
+    eighths = in_node(tmp_path, ("arithmetic", "speller"), model, SPELL, given)["logits"]
+    nats = [0.0, 0.0]
+    for row, *both in zip(rows, found["logits"], eighths, strict=True):
+        shares = [torch.tensor(logits).softmax(-1) for logits in both]
+        assert (shares[0] - shares[1]).abs().max() < 0.05
+        for which, each in enumerate(shares):
+            nats[which] -= float(each.gather(-1, torch.tensor(row[1:])[:, None]).log().sum())
+    assert abs(nats[0] - nats[1]) < 0.002 * nats[0]
 
 
 @needs_node
@@ -451,6 +520,17 @@ def test_each_page_is_one_file_of_at_most_3_mb_that_a_landing_page_leads_to(page
         assert re.search(r'role="img" aria-label="[^"]{40,}|<img [^>]*alt="[^"]{40,}', still), page.name
 
 
+def test_a_lab_s_page_leads_to_its_pages_below_the_cells_that_show_the_same(labs):
+    for page in live.PAGES:
+        release = labs[page.lab].release()
+        cells = live.with_links(release, page.lab).cells
+        (place,) = (at for at, cell in enumerate(cells) if cell.id == f"live-{page.name}")
+        assert f'<a href="../live/{page.name}.html">{page.title}</a>. {page.lead}' in cells[place].source
+        before = next(cell for cell in reversed(cells[:place]) if not cell.id.startswith("live-"))
+        assert page.after in before.source
+        assert [cell for cell in cells if not cell.id.startswith("live-")] == release.cells
+
+
 def test_a_course_without_the_models_labs_has_no_such_pages(labs, tmp_path):
     some = [lab.info for name, lab in labs.items() if name.startswith("00")]
     live.write_pages(some, tmp_path)
@@ -539,7 +619,7 @@ def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_
     page = opened("one-model")
     field, rows = page.get_by_label("A prefix and a text"), page.locator(".answers tbody tr")
     assert page.locator(".answer").inner_text() == "Jane visits Africa in September"
-    assert rows.count() == len(live.TASKS) + 1
+    assert rows.count() == len(one_model.TASKS) + 1
     page.get_by_role("button", name="headline:", exact=True).focus()
     page.keyboard.press("Enter")
     assert field.input_value() == "headline: Jane visite l'Afrique en septembre"
@@ -556,7 +636,10 @@ def test_a_prefix_is_picked_the_answer_is_reached_by_keys_and_the_address_keeps_
     assert page.get_by_role("list", name="What it reads").inner_text() != whole
     again = opened("one-model", page.url.partition(".html")[2])
     again.locator(".answer", has_text="kobena repairs bridge in tamuri").wait_for()
-    assert again.get_by_label("A prefix and a text").input_value() == f"headline: {live.TASKS[1].examples[0]}"
+    assert (
+        again.get_by_label("A prefix and a text").input_value()
+        == f"headline: {one_model.TASKS[1].examples[0]}"
+    )
     field.fill("summarise: Jane visite l'Afrique")
     page.get_by_text("never shown the prefix “summarise:”").wait_for()
     field.fill("verb:\n")
@@ -575,7 +658,7 @@ def test_sliders_move_the_distribution_by_keys_and_the_address_keeps_them(opened
     page.get_by_label("Top-k").focus()
     page.keyboard.press("Home")
     page.get_by_text("1 of 92 tokens can be drawn").wait_for()
-    assert before != "100 %" and likeliest.inner_text() == "100 %"
+    assert before != "100\u00a0%" and likeliest.inner_text() == "100\u00a0%"
     page.get_by_role("button", name="Draw a letter").click()
     assert len(page.get_by_label("The name so far").input_value()) == 3
     again = opened("what-comes-next", page.url.partition(".html")[2])

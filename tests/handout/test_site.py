@@ -29,7 +29,7 @@ from test_browser import CHROMIUM, FLAGS
 from course_utils.widgets.stepper import AttentionStepper
 from grader.author.secret_lines import secret_lines
 from grader.course import CourseError
-from grader.handout import colab, site
+from grader.handout import colab, lite, site
 from grader.handout.demo import solved
 from grader.handout.lab_pages import WIDGET, live_widget, public_page, with_note
 from grader.reference.lab import Lab, checked_exercise, is_solution
@@ -299,7 +299,9 @@ def test_the_start_page_leads_to_every_lab_and_guide_and_says_what_one_can_do(la
     for lab in labs.values():
         assert f'href="{lab.name}/{lab.slug}.html"' in page and f"\n{lab.name}/{lab.slug}\n" in page
         assert site.ends(lab).count("\n- ") >= 2 and site.ends(lab) in page
-    assert "\ndocs/instructors\n" in page and "make lab" in page
+    assert "\ndocs/instructors\n" in page and "make lab" in page and "Solve it in your browser" not in page
+    page = site.start_page("# Course", [*labs.values()], [], lite.address(labs[START]))
+    assert f'<a href="{lite.address(labs[START])}">Solve it in your browser</a>' in page
 
 
 def test_sphinx_s_warnings_refuse_the_pages(tmp_path):
@@ -405,6 +407,11 @@ def address(pages):
     server.shutdown()
 
 
+SQUEEZED = """[...document.querySelectorAll("article :is(td, th)")]
+  .filter((cell) => cell.clientWidth && cell.clientWidth < 40 && /\\p{L}{5}/u.test(cell.textContent)).map((cell) => cell.textContent)"""
+"""Cells of tables in which a word stands a few letters to a line."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
 @pytest.mark.parametrize("width, theme", [(1400, "light"), (390, "dark")])
@@ -421,6 +428,7 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
             page.goto(f"{address}/{name}")
             assert page.locator("html").get_attribute("data-theme") == theme
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert page.evaluate(SQUEEZED) == [], name
             if AXE and name in (
                 "index.html",
                 lab,
@@ -431,6 +439,8 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
                 assert violations(page) == [], name
         page.goto(f"{address}/{lab}")
         page.locator("mjx-container svg").first.wait_for()  # formulas are set
+        assert not page.locator("mjx-container:not([display])[tabindex]").count(), "Tab stops at each"
+        assert page.locator("mjx-container mjx-assistive-mml math").count()  # for screen readers
         page.goto(f"{address}/search.html?q=softmax")
         page.locator("#search-results li").first.wait_for()
         assert page.locator("#search-results li a[href*='start_here']").count()

@@ -25,13 +25,13 @@ function headsStory(place, about) {
     const looks = each((head) => weights[head][at].map((share, other) => [words[other], share]));
     const most = (head) => looks[head].reduce((best, each_) => (each_[1] > best[1] ? each_ : best));
     const drawn = {
-      0: [html("div", { class: "heads quiet" }, features.join(" · ")), ...words.map((word, row) => strip(word, "plain", x[row], { faint: row !== at }))],
-      1: [strip(of, "plain", x[at]), html("div", { class: "quiet" }, "× W^Q ="), ...each((head) => strip(`query of head ${head}`, "query", part(query[at], head, dK)))],
+      0: [columns(features), ...words.map((word, row) => strip(word, "plain", x[row], { faint: row !== at }))],
+      1: [columns(features), strip(of, "plain", x[at]), html("div", { class: "quiet" }, ...raised("× W^Q =")), ...each((head) => strip(`query of head ${head}`, "query", part(query[at], head, dK)))],
       2: each((head) => html("div", {}, html("b", {}, `head ${head}`), bars(looks[head], "weight"))),
       3: each((head) => strip(`head ${head} finds`, "value", part(joined[at], head, dV), { quiet: `mostly of ${most(head)[0]}` })),
       4: [strip("side by side", "value", joined[at], { quiet: "head 0 | head 1" })],
-      5: [strip("side by side", "value", joined[at]), html("div", { class: "quiet" }, "× W^O ="), strip(of, "value", output[at]), html("div", { class: "heads quiet" }, features.join(" · "))],
-      6: [html("div", { class: "heads quiet" }, features.join(" · ")), ...words.map((word, row) => strip(word, "value", output[row], { faint: row !== at }))],
+      5: [strip("side by side", "value", joined[at]), html("div", { class: "quiet" }, ...raised("× W^O =")), columns(features), strip(of, "value", output[at])],
+      6: [columns(features), ...words.map((word, row) => strip(word, "value", output[row], { faint: row !== at }))],
     }[scene];
     stage.replaceChildren(...drawn);
     return [

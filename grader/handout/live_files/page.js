@@ -11,8 +11,6 @@ function html(tag, attributes = {}, ...children) {
   return element;
 }
 
-const percent = (share) => `${share > 0.995 || share < 0.005 ? Math.round(100 * share) : (100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
-
 /** Whether the reader wants no motion. */
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

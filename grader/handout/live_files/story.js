@@ -7,7 +7,7 @@ function story(place, scenes, draw, changed) {
   const back = html("button", { type: "button", onclick: () => go(now - 1) }, "Back");
   const next = html("button", { type: "button", onclick: () => go(now + 1) }, "Next");
   const sections = scenes.map(({ title, words }, at) => html("section", { "aria-label": title },
-    html("h2", {}, `${at + 1}. ${title}`), ...words.map((paragraph) => html("p", {}, paragraph))));
+    html("h2", {}, `${at + 1}. ${title}`), ...words.map((paragraph) => html("p", {}, ...raised(paragraph)))));
   const beside = html("div", { class: "beside" }, stage, html("div", { class: "row" }, back, next, count));
   place.replaceChildren(html("div", { class: "story" }, beside, html("div", { class: "scenes" }, ...sections)));
   let now = -1, sent = false; // sent: the page scrolls to a scene that was asked for, or stands there; else the reader scrolls
@@ -39,6 +39,12 @@ function story(place, scenes, draw, changed) {
   }
   return { go, show };
 }
+
+/** A text whose ^Q stands higher, as in a formula. */
+const raised = (text) => text.split(/\^([A-Z])/).map((part, at) => (at % 2 ? html("sup", {}, part) : part));
+
+/** Names above the cells of strips. */
+const columns = (names) => html("div", { class: "strip quiet", "aria-hidden": "true" }, html("span", { class: "name" }), ...names.map((name) => html("span", { class: "head" }, name)));
 
 /** Numbers in cells, tinted in the colour of a role; what is not followed is faint. */
 function strip(name, role, numbers, { faint = false, quiet = "" } = {}) {

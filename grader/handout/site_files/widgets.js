@@ -29,3 +29,15 @@ async function bring(place) {
 }
 
 document.querySelectorAll(".course-widget").forEach(bring);
+
+// A formula that is wider than the page scrolls in its own box. Tab reaches such a one, and only such a one: then arrow keys scroll it.
+addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  const seen = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+      else target.removeAttribute("tabindex");
+    }
+  });
+  document.querySelectorAll("mjx-container[display='true']").forEach((each) => seen.observe(each));
+});

@@ -1,20 +1,20 @@
 // The arithmetic of the course's small Transformers, one position at a time, in typed arrays. Sums are kept in double precision.
 
-/** The numbers of a model: name -> Float32Array, from 16-bit floats that lie one after another (little-endian). */
+/** The numbers of a model: name -> Float32Array, from 16-bit floats that lie one after another (little-endian). An array with a width is a table
+ * of 8 bits a number: first a 16-bit scale for each row, then the rows. */
 function unpack(tensors, bytes) {
-  const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset), found = {};
   const powers = Float64Array.from({ length: 32 }, (_, exponent) => 2 ** (Math.max(exponent, 1) - 25));
-  const found = {};
-  let start = 0;
-  for (const [name, size] of tensors) {
-    const array = new Float32Array(size);
-    for (let at = 0; at < size; at++) {
-      const half = halves[start + at], exponent = (half >> 10) & 31, fraction = half & 1023;
-      const value = (exponent ? fraction + 1024 : fraction) * powers[exponent];
-      array[at] = half & 0x8000 ? -value : value;
-    }
-    found[name] = array;
-    start += size;
+  let at = 0;
+  const half = () => {
+    const bits = view.getUint16(at, true), exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    at += 2;
+    const value = (exponent ? fraction + 1024 : fraction) * powers[exponent];
+    return bits & 0x8000 ? -value : value;
+  };
+  for (const [name, size, width] of tensors) {
+    const scales = Array.from({ length: width ? size / width : 0 }, half);
+    found[name] = Float32Array.from({ length: size }, width ? (_, place) => view.getInt8(at++) * scales[Math.floor(place / width)] : half);
   }
   return found;
 }

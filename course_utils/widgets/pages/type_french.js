@@ -38,7 +38,7 @@ function typeFrench(place, translator) {
     searches.replaceChildren();
     const most = translator.max_len;
     unknown.textContent = ids.length > most ? `This sentence has ${ids.length} tokens, its end included. The model reads at most ${most}: shorten it.`
-      : strange.length ? `The model was never shown ${strange.map((word) => `“${word.trim()}”`).join(", ")}, so it reads <unk> there and has to guess. The words it knows are at the end of this page.` : "";
+      : strange.length ? `The model was never shown ${strange.map((word) => `“${word.trim()}”`).join(", ")}, so it reads <unk> there and has to guess. The words that it knows are listed at the end.` : "";
     if (!tokens.length || ids.length > most) {
       picture.replaceChildren();
       said.textContent = tokens.length ? "" : "Type a sentence, or choose an example.";
@@ -95,7 +95,7 @@ function typeFrench(place, translator) {
         ? "Both searches say the same here, as they do with most sentences of this model. The other hypotheses of the beam are what it took into account."
         : "Here the two differ. Greedy search took the likeliest word each time; the beam found a sentence that is likelier as a whole."),
       html("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The sentences of both searches" }, html("table", {},
-        html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "search"), html("th", { scope: "col" }, "sentence"), html("th", { scope: "col" }, "mean log-probability"))),
+        html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "search"), html("th", { scope: "col" }, "sentence"), html("th", { scope: "col", class: "number" }, "mean log-probability"))),
         html("tbody", {}, row("greedy", text, mean, true), ...beam.map((each, at) => row(`beam ${at + 1}`, translator.decode(each.words), each.score, at === 0))))),
     );
   }
