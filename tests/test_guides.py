@@ -201,14 +201,18 @@ IN_GUIDES = {
         f"more than {backups.LARGE // 10**6} MB",
         f"at most every {WORDS[backups.PAUSE.seconds // 60]} minutes. The newest {WORDS[backups.NEWEST]} copies",
         f"at most {backups.MOST_BYTES // 10**6} MB together",
+        f"predictions for {len(json.loads((ROOT / 'solutions/13_your_own_dataset/hidden.json').read_text())['label'])} texts",
+    ],
+    "canvas.md": [
         f"more than {server.ANSWER_BYTES // MIB} MiB",
         f"more than {WORDS[server.ANSWER_SECONDS // 60]} minutes for one request",
+    ],
+    "large-classes.md": [
         f"take {autograde.SECOND_RUNS_SECONDS // 60} minutes at most by the clock",
         f"{files.MAX_BYTES // MIB} MiB for each file",
         f"may unpack to {WORDS[sources.MAX_GROWTH]} times its own size, or to {sources.MAX_UNPACKED // 2**30} GiB",
         f"{sources.MAX_INSIDE // MIB} MiB for the archives that one student",
         f"{number(sources.MAX_ENTRIES)} files for a folder",
-        f"predictions for {len(json.loads((ROOT / 'solutions/13_your_own_dataset/hidden.json').read_text())['label'])} texts",
     ],
     "sandbox.md": [
         f"{Limits.memory // 2**30} GiB for all its processes together",

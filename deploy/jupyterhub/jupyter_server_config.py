@@ -9,6 +9,9 @@ c = get_config()  # noqa: F821 (given by traitlets)
 c.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
 # A kernel tells code and results to whoever connects to its port, and every user of this machine can.
 c.KernelManager.transport_encryption = "required"
+# Of kernels that start at the same time, one may take the port that was chosen for another's. With ports that are kept, that one is started again at
+# the same port, in vain; so each start chooses anew.
+c.KernelManager.cache_ports = False
 
 
 def _stays_open(self, start_line, headers, usual=HTTP1Connection._can_keep_alive):

@@ -4,10 +4,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from jupyterhub.auth import PAMAuthenticator
 from jupyterhub.proxy import ConfigurableHTTPProxy
+from jupyterhub.utils import subdomain_hook_idna
+from tornado.web import RequestHandler
 
 c = get_config()  # noqa: F821 (given by traitlets)
 prefix = Path(__file__).resolve().parent
@@ -33,6 +35,23 @@ c.JupyterHub.hub_bind_url = os.environ.get("TRANSFORMER_HUB_API_URL", "http://12
 c.JupyterHub.db_url = f"sqlite:///{state / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
 c.JupyterHub.log_level = "WARN"  # each request would put names and file names in the log
+subdomains = prefix / "subdomains"  # setup.sh --subdomains
+if own_origins := subdomains.exists():
+    address = urlsplit(subdomains.read_text("utf-8").strip())
+    c.JupyterHub.subdomain_host = address.geturl()
+    # A page can set cookies for all names below the hub's, except those that begin so; else a learner's page could log others in as the learner.
+    c.JupyterHub.cookie_host_prefix_enabled = True
+
+    class ToItsOrigin(RequestHandler):
+        """Leads from a service's address at the hub, which JupyterHub does not know any more, to the one that it has now."""
+
+        def get(self, name):
+            host = subdomain_hook_idna(name, address.hostname, kind="service")
+            port = f":{address.port}" if address.port else ""
+            self.redirect(f"{address.scheme}://{host}{port}{self.request.uri.removeprefix('/hub')}")
+
+    names = "|".join(course["id"] for course in courses)
+    c.JupyterHub.extra_handlers = [(rf"/services/({names})(?:/.*)?", ToItsOrigin)]
 
 
 class ToSockets(ConfigurableHTTPProxy):
@@ -158,6 +177,7 @@ for course in courses:
             "command": [
                 "/usr/bin/env",
                 "JUPYTERHUB_SERVICE_URL=http+unix:///",  # no port; the socket is below
+                f"JUPYTERHUB_COOKIE_HOST_PREFIX_ENABLED={own_origins:d}",  # JupyterHub 6.1 tells users' servers only
                 str(bin_folder / "python"),
                 "-m",
                 "jupyterhub.singleuser",

@@ -48,7 +48,7 @@ if [ "$accounts" = yes ]; then
   done <"$prefix/state/accounts"
   say "Removed: the accounts that setup.sh made, with their homes."
 fi
-rm -rf -- "${prefix:?}"/{hub,node,learner,courses,sockets,jupyterhub_config.py,lti_sign_in.py,lti.toml}
+rm -rf -- "${prefix:?}"/{hub,node,learner,courses,sockets,jupyterhub_config.py,lti_sign_in.py,lti.toml,subdomains}
 if [ "$accounts" = yes ]; then
   rm -rf -- "$prefix/state"
   rmdir --ignore-fail-on-non-empty "$prefix"

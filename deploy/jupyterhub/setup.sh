@@ -16,11 +16,13 @@ sudo deploy/jupyterhub/setup.sh --course DIR --instructors NAME[,NAME...] --lear
   --settings-only      leave the environments as they are: for new learners or instructors (seconds)
   --prefix DIR         where the hub is installed (default: /opt/transformer-hub)
   --exchange DIR       nbgrader's exchange (default: /srv/nbgrader/exchange)
+  --subdomains URL     the hub's address, https://hub.example.org: below it, each user and each course gets an origin of their own. It stays
+                       until another one is given, or none (docs/jupyterhub.md says what it needs)
 TEXT
 }
 
 address=http://127.0.0.1:800 # jupyterhub_config.py says so
-course="" instructors="" learners="" id=transformer-labs environments=yes
+course="" instructors="" learners="" id=transformer-labs environments=yes subdomains=""
 while [ $# -gt 0 ]; do
   case $1 in --settings-only | --help) ;; *) [ -n "${2:-}" ] || stop "$1 needs a value: see --help." ;; esac
   case $1 in
@@ -30,6 +32,7 @@ while [ $# -gt 0 ]; do
     --id) id=$2 && shift 2 ;;
     --prefix) prefix=$2 && shift 2 ;;
     --exchange) exchange=$2 && shift 2 ;;
+    --subdomains) subdomains=${2%/} && shift 2 ;;
     --settings-only) environments=no && shift ;;
     --help) usage && exit ;;
     *) stop "$1 is no option of this script: see --help." ;;
@@ -45,6 +48,8 @@ course=$(CDPATH='' cd -- "$course" && pwd -P)
 prefix=$(realpath -m -- "$prefix") exchange=$(realpath -m -- "$exchange") # settings that other programs read name them
 [ -r "$learners" ] || stop "the list of learners, $learners, cannot be read: give a text file with one login name a line."
 [[ $id =~ ^[a-z][a-z0-9-]{0,24}$ ]] || stop "the id '$id' cannot name an account: use up to 25 small letters, digits and hyphens."
+[[ $subdomains =~ ^(none|https://[a-z0-9.-]+(:[0-9]+)?)?$ ]] ||
+  stop "the address '$subdomains' cannot have subdomains: write it as https://hub.example.org, in small letters, or none."
 usable() { # an account that is there already must be a person's, because its home will be closed to others
   local number home
   [[ $1 != grader-* ]] || stop "'$1' ($2) begins with grader-, as the accounts do that courses belong to. Nothing was changed: choose another name."
@@ -140,6 +145,11 @@ cat >"$prefix/courses/$id.json" <<TEXT
  "learners": $(json_list <<<"$learning")}
 TEXT
 chmod 600 "$prefix/courses/$id.json"
+case $subdomains in
+  "") ;;
+  none) rm -f "$prefix/subdomains" ;;
+  *) say "$subdomains" >"$prefix/subdomains" ;;
+esac
 install -m 644 -t "$prefix" "$here/jupyterhub_config.py" "$here/lti_sign_in.py"
 learner_etc=$prefix/learner/.venv/etc/jupyter
 install -D -m 644 -t "$learner_etc/jupyter_server_config.d" "$here/learner/transformer-labs.json"
@@ -181,3 +191,6 @@ if ! why=$(runuser -u "$grader" -- bwrap --unshare-user --unshare-pid --ro-bind 
   say "  On Ubuntu 24.04 and later: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0. Elsewhere: docs/sandbox.md."
 fi
 say "For others to reach it, put a web server with TLS in front of $address (docs/jupyterhub.md)."
+if [ -e "$prefix/subdomains" ]; then
+  say "Its address is $(<"$prefix/subdomains"). Each user and each course has a name below that, which the DNS, the certificate and the web server must know."
+fi

@@ -5,6 +5,8 @@ Only this room enters anything in it: :mod:`grader.book.scores` what the checks 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from grader.book import log
 from grader.book import state as gradebook_state
 from grader.book.attempts import Attempts
@@ -29,6 +31,16 @@ class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging)
         """Logs that a backup, which has this name, was put in the gradebook's place."""
         with self.transaction() as db:
             log.note_restored(db, backup)
+
+    def note_assistants(self, listed: Mapping[str, Sequence[str]]) -> None:
+        """Logs what has changed in the list of assistants: name -> their sections."""
+        log.note_assistants(
+            self.engine,
+            {
+                name: f"section {', '.join(mine)}" if mine else "without a section"
+                for name, mine in listed.items()
+            },
+        )
 
     def now_called(self, student: str) -> str:
         """The id that somebody has now, after all merges of ids."""

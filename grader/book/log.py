@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import pwd
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -43,6 +43,7 @@ RESTORED = "gradebook"
 WORK = "work"
 LATENESS = "days late"
 ATTEMPT = "graded on hand-in"
+ASSISTANT = "assistant"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -287,6 +288,33 @@ def note_lateness(db: Connection, student: str, lab: str, before: str, after: st
 def note_restored(db: Connection, backup: str) -> None:
     """Logs, in a signed transaction, that a backup was put in the gradebook's place. What was logged since it was made is in the other file."""
     _note(db, RESTORED, "", "", "", f"the backup {backup}")
+
+
+def note_assistants(engine: Engine, now: Mapping[str, str]) -> None:
+    """Logs what has changed in the list of assistants, a file that anybody may edit, since the log last said who is on it. Who has edited it is not
+    known, so the line says who has noticed.
+
+    Args:
+        now: name -> what the list says of it.
+    """
+    latest = f"SELECT item, after FROM {LOG} WHERE what = '{ASSISTANT}' ORDER BY id"
+    line = f"INSERT INTO {LOG} (who, item, what, before, after) VALUES (?, ?, '{ASSISTANT}', ?, ?)"
+
+    def changed(db: Connection) -> list[tuple[str, str, str | None, str | None]]:
+        then = {name: said for name, said in db.exec_driver_sql(latest) if name}
+        noticed = f"noticed by {user_and_program()[0]}"
+        return [
+            (noticed, name, then.get(name), now.get(name))
+            for name in sorted({*then, *now})
+            if then.get(name) != now.get(name)
+        ]
+
+    with engine.connect() as db:
+        if not changed(db):
+            return
+    with engine.begin() as db:
+        for each in changed(db):
+            db.exec_driver_sql(line, each)
 
 
 def _note(db: Connection, what: str, student: str, lab: str, before: str, after: str) -> None:

@@ -20,6 +20,7 @@ _CANVAS = ("student", "id", "section")
 _LOGIN = "sis login id"
 _NO_REASON = "there is no reason, and the log needs one"
 _IN_CANVAS = "excused in Canvas"
+_OFF_THE_ROSTER = "Correct it, or import the class list first."
 
 
 def read_statuses(
@@ -99,7 +100,7 @@ class _Reader:
                 self.sheet.fault(
                     line,
                     self.columns["status"],
-                    f"row {first} says “{other}” of {who} for the same lab already.",
+                    f"row {first} says “{other}” of {who} for the same lab already. Delete one of the rows.",
                 )
                 continue
             self.lines[line] = found
@@ -138,7 +139,7 @@ class _Reader:
         except NotSure:
             person = None
         if person is None:
-            self.sheet.fault(line, place, f"{row[place]!r} is not on the roster.")
+            self.sheet.fault(line, place, f"{row[place]!r} is not on the roster. {_OFF_THE_ROSTER}")
         elif others := self.roster.others(person, [login] * bool(login), name):
             self.sheet.fault(
                 line,
@@ -150,7 +151,7 @@ class _Reader:
     def _who(self, line: int, text: str) -> str:
         place = self.columns["student"]
         if not text:
-            self.sheet.fault(line, place, "it does not say who.")
+            self.sheet.fault(line, place, "it does not say who. Write an id, or delete the row.")
             return ""
         try:
             who = self.roster.meant(text)
@@ -158,14 +159,20 @@ class _Reader:
             self.sheet.fault(line, place, str(error))
             return ""
         if not self.roster.by_id(who):
-            self.sheet.fault(line, place, f"{text!r} is not on the roster.")
+            self.sheet.fault(
+                line, place, f"{text!r} is not on the roster.{self.roster.near(text)} {_OFF_THE_ROSTER}"
+            )
         return who
 
     def _lab(self, line: int, place: int, text: str) -> str:
         try:
             return self.lab_named(text)
         except GraderError:
-            self.sheet.fault(line, place, f"there is no lab {text!r}.")
+            self.sheet.fault(
+                line,
+                place,
+                f"there is no lab {text!r}. Write its number or its name: 02, or 02_self_attention.",
+            )
             return ""
 
     def _status(self, line: int, text: str) -> tuple[Kind | None, str]:

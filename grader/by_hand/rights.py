@@ -7,8 +7,11 @@ anything: without one, everyone who has Jupyter's address has a terminal, too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from grader.book.gradebook import Gradebook
+from grader.book.state import is_there
 from grader.course import Course
 from grader.errors import GraderError
 from grader.files import content_of, toml_of
@@ -79,11 +82,21 @@ def rights_of(course: Course, who: str) -> Rights:
     Raises:
         GraderError: the list of assistants cannot be read. Then nobody may do anything, because nobody knows who is an assistant.
     """
+    listed = assistants(course)
+    return Rights(who, tuple(listed[who]) if who and who in listed else None)
+
+
+def assistants(course: Course) -> dict[str, list[str]]:
+    """Login name -> the sections that are theirs, of all who are on the list of assistants.
+
+    Raises:
+        GraderError: the list cannot be read.
+    """
     file = course.grading / LIST
     try:
         listed = toml_of(content_of(file).decode("utf-8"))
     except FileNotFoundError:
-        listed = {}
+        return {}
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise GraderError(
@@ -94,4 +107,19 @@ def rights_of(course: Course, who: str) -> Rights:
             raise GraderError(
                 f'{file}: what it says of {name} is not a list of sections. Write it as "{name}" = ["Monday"], or "{name}" = [].'
             )
-    return Rights(who, tuple(listed[who]) if who and who in listed else None)
+    return listed
+
+
+_noticed: dict[Course, dict[str, list[str]]] = {}
+
+
+def notice_changes(course: Course) -> None:
+    """Logs what has changed in the list of assistants, if this process has not done so already. While the list cannot be read, or the gradebook
+    cannot be written to, that waits.
+    """
+    with suppress(GraderError):
+        listed = assistants(course)
+        if listed != _noticed.get(course) and is_there(course):
+            with Gradebook.open(course) as gradebook:
+                gradebook.note_assistants(listed)
+            _noticed[course] = listed

@@ -18,7 +18,7 @@ from tornado import web
 
 from grader.book import log
 from grader.by_hand.overview import ADDRESS, WEEK
-from grader.by_hand.rights import Refused, Rights, rights_of
+from grader.by_hand.rights import Refused, Rights, notice_changes, rights_of
 from grader.course import Course
 from grader.errors import GraderError
 from grader.reference.lab import Lab
@@ -57,6 +57,7 @@ def allowed(method: Callable[..., Any]) -> Callable[..., Awaitable[None]]:
     def checked(self: Page, *names: str) -> None:
         try:
             with log.acting(self.who()):
+                notice_changes(self.course)
                 method(self, *names)
         except GraderError as error:
             self.set_status(403 if isinstance(error, Refused) else 409)

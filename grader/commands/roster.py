@@ -35,7 +35,7 @@ from grader.errors import GraderError
 if TYPE_CHECKING:
     from grader.book.gradebook import Gradebook
     from grader.book.teams import Moves
-    from grader.people.roster import Change, Joined
+    from grader.people.roster import Change, ClassList, Joined, Person
 
 app = Commands()
 
@@ -115,9 +115,11 @@ def roster_import(
         typer.echo(note)
     with Gradebook.open(Course.find()) as gradebook:
         before = gradebook.roster()
-        found = joined(before, listed.people, same_names)
+        called = (f"{file}", listed.place)
+        found = joined(before, listed.people, same_names, *called)
         if found.doubtful:
-            found = joined(before, listed.people, _ask_whether_same(file.name, found))
+            same_names = _ask_whether_same(file.name, found, listed)
+            found = joined(before, listed.people, same_names, *called)
         told = changes(before, found.people)
         spellings = Spellings(gradebook.team_names())
         teams = {
@@ -145,14 +147,21 @@ def _tell_of_others(found: Joined, told: Change, where: str) -> None:
         )
 
 
-def _ask_whether_same(where: str, found: Joined) -> bool:
+def _ask_whether_same(where: str, found: Joined, file: ClassList | None = None) -> bool:
     """Asks in the terminal whether people with a new id and a known name are those on the roster.
+
+    Args:
+        file: the list, if it has rows, which are then named.
 
     Raises:
         GraderError: nobody can be asked, or the answer is neither yes nor no.
     """
+
+    def row_of(new: Person) -> str:
+        return f" ({file.place('the id', file.people.index(new))})" if file else ""
+
     who = [
-        f"{new.name}: {new.student} in {where}, {' or '.join(each.student for each in old)} on the roster"
+        f"{new.name}: {new.student} in {where}{row_of(new)}, {' or '.join(each.student for each in old)} on the roster"
         for new, old in found.doubtful
     ]
     many = (

@@ -179,12 +179,14 @@ def log(
 
     from grader.book.gradebook import Gradebook, students_of
     from grader.book.requests import exercises_in
+    from grader.by_hand.rights import notice_changes
     from grader.people.roster import Roster
     from grader.reference.lab import Lab
 
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     among = students_of(course, section)
+    notice_changes(course)
     with Gradebook.open(course) as gradebook:
         if student and gradebook.now_called(student) == student and not gradebook.changes("", student):
             students = gradebook.students()

@@ -51,6 +51,10 @@ class Person:
         return tuple(part for part in parts if part)
 
 
+Place = Callable[[str, int], str]
+"""Where a list says something (the id, the e-mail address or Canvas's number) of the person of a number; empty if it has no rows."""
+
+
 @dataclass(frozen=True)
 class ClassList:
     """What a file says about people.
@@ -61,6 +65,7 @@ class ClassList:
         unused: all other headings.
         notes: sentences about what was assumed or left out.
         teams: id -> team, of those of whom the file says one; empty where it says that somebody is in none.
+        place: “row 3, column B”, for a refusal.
     """
 
     people: tuple[Person, ...]
@@ -68,6 +73,7 @@ class ClassList:
     unused: tuple[str, ...]
     notes: tuple[str, ...] = ()
     teams: Mapping[str, str] = field(default_factory=dict)
+    place: Place = lambda *_: ""
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,7 @@ def read_roster(file: Path) -> ClassList:
         tuple(text for is_used, text in named if not is_used),
         tuple(filter(None, notes)),
         sheet.teams,
+        sheet.place,
     )
 
 
@@ -199,6 +206,10 @@ def _is_canvas(read: Sheet) -> bool:
     )
 
 
+class _Wrong(ValueError):
+    """What is wrong with a row; ``args`` are the place of the column, and what to say."""
+
+
 class _Sheet:
     """The people in a table whose headings are known."""
 
@@ -213,6 +224,7 @@ class _Sheet:
             }  # the id is in another column
         self.marked = self._all_marked()
         self.teams: dict[str, str] = {}
+        self._of_people: list[tuple[int, list[str]]] = []
         self._spellings = Spellings()
         read.see_that_each_is_there_once(self._words)
 
@@ -236,54 +248,59 @@ class _Sheet:
     def people(self) -> tuple[list[Person], dict[str, list[str]]]:
         """The students; and role -> names of people who are not students. What is wrong is noted."""
         people: list[Person] = []
-        lines: list[int] = []
         others: dict[str, list[str]] = {}
         for line, row in self.read.rows:
             try:
                 if self._is_nobody(row):
                     continue
-                self._see_that_numbers_are_whole(line, row)
+                self._see_that_numbers_are_whole(row)
                 person = self._from_canvas(row) if self.is_canvas else self._from_any(row)
-                team = self._team(line, row)
-            except ValueError as error:
-                self.read.faults.append(f"line {line}: {error}")
+                team = self._team(row)
+            except _Wrong as error:
+                self.read.fault(line, *error.args)
                 continue
             if role := self._other_role(row):
                 others.setdefault(role, []).append(person.name or person.student)
             else:
                 people.append(person)
-                lines.append(line)
+                self._of_people.append((line, row))
                 if team is not None:
                     self.teams[person.student] = team
 
         def where(what: str, first: int, second: int) -> str:
-            column = column_name(self._place_of(what))
-            return f"row {lines[second]}, column {column} (and row {lines[first]}): "
+            return f"{self.place(what, second)} (and row {self._of_people[first][0]}): "
 
-        self.read.faults.extend(contradictions(people, where))
+        found = contradictions(people, where)
+        self.read.faults.extend(f"{each} Delete one of the rows, or correct it." for each in found)
         return people, others
 
-    def _place_of(self, what: str) -> int:
-        """The column that says something of ``_UNIQUE``, or the id."""
+    def place(self, what: str, number: int) -> str:
+        """Where it says something of ``_VALUES`` of the person of a number."""
+        line, row = self._of_people[number]
+        return f"row {line}, column {column_name(self._place_of(what, row))}"
+
+    def _place_of(self, what: str, row: Sequence[str]) -> int:
+        """The column that says something of ``_VALUES``, the first one in which the row has something."""
         if self.is_canvas:
             words = ("id",) if what == _NUMBER else ("sis login id", "sis user id", "id")
         else:
             words = words_of("canvas") if what == _NUMBER else (*words_of("id"), *words_of("email"))
             words = words_of("email") if what == _ADDRESS else words
-        return next(self.columns[word] for word in words if word in self.columns)
+        places = [self.columns[word] for word in words if word in self.columns]
+        return next((place for place in places if row[place]), places[0] if places else 0)
 
-    def _team(self, line: int, row: Sequence[str]) -> str | None:
+    def _team(self, row: Sequence[str]) -> str | None:
         """The team that a row names, empty for none; None if it says nothing about it.
 
         Raises:
-            ValueError: it cannot be one.
+            _Wrong: it cannot be one.
         """
         for word in words_of("team"):
             if word in self.columns and (text := row[self.columns[word]]):
                 try:
                     return self._spellings.team(text)
                 except ValueError as error:
-                    raise ValueError(f"cell {column_name(self.columns[word])}{line}: {error}") from None
+                    raise _Wrong(self.columns[word], str(error)) from None
         return None
 
     def _cells(self, row: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -304,10 +321,10 @@ class _Sheet:
             return True
         return list(map(heading, row)) == list(map(heading, self.read.headings))
 
-    def _see_that_numbers_are_whole(self, line: int, row: Sequence[str]) -> None:
+    def _see_that_numbers_are_whole(self, row: Sequence[str]) -> None:
         """
         Raises:
-            ValueError: a spreadsheet has shortened a number that should be an id.
+            _Wrong: a spreadsheet has shortened a number that should be an id.
         """
         names = (
             ("id", "sis user id", "sis login id")
@@ -316,9 +333,10 @@ class _Sheet:
         )
         for place in sorted(self.columns[name] for name in names if name in self.columns):
             if re.fullmatch(r"#?\d+(?:[.,]\d+)?[Ee]\+?\d+", row[place]):
-                raise ValueError(
-                    f"cell {column_name(place)}{line} has {row[place]!r}, an id that a spreadsheet has shortened, so its last digits are lost. Export "
-                    "the list again and import it without opening it in a spreadsheet, or give the column the format “text” there first."
+                raise _Wrong(
+                    place,
+                    f"{row[place]!r} is an id that a spreadsheet has shortened, so its last digits are lost. Export "
+                    "the list again and import it without opening it in a spreadsheet, or give the column the format “text” there first.",
                 )
 
     def _other_role(self, row: Sequence[str]) -> str:
@@ -336,16 +354,22 @@ class _Sheet:
     def _from_canvas(self, row: Sequence[str]) -> Person:
         """
         Raises:
-            ValueError: there is nothing in it that could be an id.
+            _Wrong: there is nothing in it that could be an id.
         """
         name = next(iter(self._cells(row, ["student"])), "")
         last, _, first = (part.strip() for part in name.partition(","))
         login = next(iter(self._cells(row, ["sis login id", "sis user id"])), "")
         number = self._id(next(iter(self._cells(row, ["id"])), ""))
         if number and not re.fullmatch("[0-9]{1,20}", number):
-            raise ValueError(f"{number!r} is not one of Canvas's numbers.")
+            raise _Wrong(
+                self.columns["id"],
+                f"{number!r} is not one of Canvas's numbers. Export the list again, or correct it",
+            )
         if not login and not number:
-            raise ValueError(f"{name!r} has neither a login nor a number.")
+            raise _Wrong(
+                self.columns["id"],
+                f"{name!r} has neither a login nor a number. Write Canvas's number here, or delete the row",
+            )
         identity = student_id(login) if login else student_id(re.sub(r"\W", "", name.casefold()), number)
         email = login if "@" in login else ""
         return Person(identity, first, last, email, self._cell(row, "section"), number)
@@ -353,7 +377,7 @@ class _Sheet:
     def _from_any(self, row: Sequence[str]) -> Person:
         """
         Raises:
-            ValueError: there is nothing in it that could be an id.
+            _Wrong: there is nothing in it that could be an id.
         """
         first, last = self._cell(row, "first"), self._cell(row, "last")
         if not (first or last):
@@ -361,7 +385,10 @@ class _Sheet:
         email = self._cell(row, "email")
         identity = self._id(self._cell(row, "id")) or email
         if not identity:
-            raise ValueError(f"it has no id. One of the columns {_KEYS} is needed.")
+            raise _Wrong(
+                self._place_of(_ID, row),
+                f"it has no id. One of the columns {_KEYS} is needed: fill it, or delete the row",
+            )
         return Person(
             student_id(identity),
             first,
@@ -381,12 +408,19 @@ def _split(name: str) -> tuple[str, str]:
     return first.strip(), last.strip()
 
 
-_ADDRESS, _NUMBER = "the e-mail address", "Canvas's number"
-_UNIQUE: tuple[tuple[str, Callable[[Person], str]], ...] = (
-    (_ADDRESS, lambda person: person.email.casefold()),
-    (_NUMBER, lambda person: person.canvas),
-)
-"""What two people cannot both have, besides an id."""
+_ID, _ADDRESS, _NUMBER = "the id", "the e-mail address", "Canvas's number"
+_VALUES: dict[str, Callable[[Person], str]] = {
+    _ID: lambda person: folded(person.student),
+    _ADDRESS: lambda person: person.email.casefold(),
+    _NUMBER: lambda person: person.canvas,
+}
+"""What two people cannot both have."""
+
+
+def in_rows(place: Place, *said: tuple[str, int]) -> str:
+    """What a sentence about rows of a list begins with; empty if the list has none."""
+    places = [place(*each) for each in said]
+    return f"{', and '.join(places)}: " if all(places) else ""
 
 
 def contradictions(
@@ -395,22 +429,28 @@ def contradictions(
     """Ids, e-mail addresses and numbers that two people have.
 
     Args:
-        where: what a fault begins with: it gets what they have, and the places of both.
+        where: what a fault begins with: it gets what they have, and the numbers of both.
     """
     faults = []
-    for what, value_of in (("the id", lambda person: folded(person.student)), *_UNIQUE):
+    for what, value_of in _VALUES.items():
         owner: dict[str, int] = {}
-        for place, person in enumerate(people):
+        for number, person in enumerate(people):
             value = value_of(person)
-            if value and (first := owner.setdefault(value, place)) != place:
+            if value and (first := owner.setdefault(value, number)) != number:
                 other = people[first]
                 faults.append(
-                    f"{where(what, first, place)}{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
+                    f"{where(what, first, number)}{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
                 )
     return faults
 
 
-def joined(before: Mapping[str, Person], people: Sequence[Person], same_names: bool | None = None) -> Joined:
+def joined(
+    before: Mapping[str, Person],
+    people: Sequence[Person],
+    same_names: bool | None = None,
+    where: str = "The list",
+    place: Place = lambda *_: "",
+) -> Joined:
     """The people of a list, each under the id that the roster has for this person: found by the id, then by Canvas's number, then by the
     e-mail address. What the list says nothing about stays as the roster has it: a list from Moodle has no numbers of Canvas's, and one
     from Canvas no e-mail addresses.
@@ -418,6 +458,8 @@ def joined(before: Mapping[str, Person], people: Sequence[Person], same_names: b
     Args:
         before: id -> who is on the roster.
         same_names: whether a name alone says that somebody with a new id is the one on the roster who has it; None: that is not known.
+        where: what the list is called in a message, as the first words of a sentence.
+        place: see :class:`ClassList`.
 
     Raises:
         GraderError: the list says of one person what the roster says of another; or a name that should say who it is fits several.
@@ -431,11 +473,14 @@ def joined(before: Mapping[str, Person], people: Sequence[Person], same_names: b
     ]
     doubtful = _called_like_others(before, people, found) if same_names is not False else {}
     if same_names:
-        _see_that_each_is_one(people, doubtful)
-        found = [doubtful[place][0].student if place in doubtful else who for place, who in enumerate(found)]
+        _see_that_each_is_one(people, doubtful, where, place)
+        found = [
+            doubtful[number][0].student if number in doubtful else who for number, who in enumerate(found)
+        ]
         doubtful = {}
     now = [_with(before[who], each) if who else each for who, each in zip(found, people, strict=True)]
-    _see_that_nobody_is_two(before, people, now)
+    if faults := _two_in_one(before, people, now, place) + _one_in_two(before, people, now, place):
+        raise GraderError(f"{where} contradicts the roster; nothing has changed.{listed(faults)}")
     return Joined(
         tuple(now),
         {each.student: who for who, each in zip(found, people, strict=True) if who and who != each.student},
@@ -462,53 +507,75 @@ def _called_like_others(
     return candidates
 
 
-def _see_that_each_is_one(people: Sequence[Person], candidates: Mapping[int, Sequence[Person]]) -> None:
+def _see_that_each_is_one(
+    people: Sequence[Person], candidates: Mapping[int, Sequence[Person]], where: str, place: Place
+) -> None:
     """
     Raises:
         GraderError: a name fits several people on the roster, or several in the list.
     """
-    names = [_called(people[place].name) for place in candidates]
+    names = [_called(people[number].name) for number in candidates]
     several = [
-        f"{people[place].name} ({people[place].student}): {', '.join(one.student for one in who)} on the roster"
-        for place, who in candidates.items()
-        if len(who) > 1 or names.count(_called(people[place].name)) > 1
+        f"{in_rows(place, (_ID, number))}{people[number].name} ({people[number].student}): {', '.join(one.student for one in who)} on the roster"
+        for number, who in candidates.items()
+        if len(who) > 1 or names.count(_called(people[number].name)) > 1
     ]
     if several:
         raise GraderError(
-            "These names do not say who is who. Nothing has changed. Write the roster's ids into the list's column for ids:"
+            f"{where} contradicts the roster: these names do not say who is who. Nothing has changed. Write the roster's ids into the list's column for ids:"
             + listed(several)
         )
 
 
-def _see_that_nobody_is_two(
-    before: Mapping[str, Person], people: Sequence[Person], now: Sequence[Person]
-) -> None:
-    """
-    Raises:
-        GraderError: after the import, two ids would have one e-mail address or number, or two lines of the list one id.
-    """
+def _two_in_one(
+    before: Mapping[str, Person], people: Sequence[Person], now: Sequence[Person], place: Place
+) -> list[str]:
+    """What is wrong where two lines of a list are one person on the roster."""
     faults = []
-    lines: dict[str, Person] = {}
-    for given, each in zip(people, now, strict=True):
-        if (other := lines.setdefault(each.student, given)) is not given:
+    first: dict[str, int] = {}
+    for number, each in enumerate(now):
+        if (other := first.setdefault(each.student, number)) != number:
+            both = [(_known_by(people[one], before.get(each.student)), one) for one in (other, number)]
             faults.append(
-                f"{other.student!r} and {given.student!r} of the list are both {each.student!r} on the roster, by their ids, numbers or e-mail addresses."
+                f"{in_rows(place, *both)}{people[other].student!r} and {people[number].student!r} are both {each.student!r} on the roster. "
+                f"Delete one of them, or correct what is wrong: {' or '.join(dict.fromkeys(what for what, _ in both))}."
             )
+    return faults
+
+
+def _known_by(now: Person, before: Person | None) -> str:
+    """By what somebody in a list is known to be the person on the roster."""
+    same = (what for what, value in _VALUES.items() if before and value(now) and value(now) == value(before))
+    return next(same, _ID)
+
+
+def _one_in_two(
+    before: Mapping[str, Person], people: Sequence[Person], now: Sequence[Person], place: Place
+) -> list[str]:
+    """What is wrong where two ids would have one e-mail address or number after an import."""
+    faults = []
+    numbers = {each.student: number for number, each in enumerate(now)}
     after = {**before, **{each.student: each for each in now}}
-    for what, value_of in _UNIQUE:
+    for what in (_ADDRESS, _NUMBER):
         owners: dict[str, list[str]] = {}
         for student, each in after.items():
-            if value := value_of(each):
+            if value := _VALUES[what](each):
                 owners.setdefault(value, []).append(student)
         for value, who in owners.items():
-            if len(who) > 1 and lines.keys() & {*who}:
-                old, new = sorted(who, key=lambda one: one in lines)[:2]
-                faults.append(
-                    f"{new!r} would have {what} {value!r}, which {old!r} has. If they are one person: "
-                    f"grader roster merge {shlex.quote(old)} {shlex.quote(new)}"
+            # last, whom the list gives it
+            who.sort(
+                key=lambda one: (
+                    one in numbers,
+                    one in numbers and _VALUES[what](people[numbers[one]]) == value,
                 )
-    if faults:
-        raise GraderError(f"The list contradicts the roster. Nothing has changed.{listed(faults)}")
+            )
+            old, new = who[0], who[-1]
+            if old != new and new in numbers:
+                faults.append(
+                    f"{in_rows(place, (what, numbers[new]))}{new!r} would have {what} {value!r}, which {old!r} has. If they are one person: "
+                    f"grader roster merge {shlex.quote(old)} {shlex.quote(new)}. If not, correct {what}."
+                )
+    return faults
 
 
 def _with(before: Person, now: Person) -> Person:

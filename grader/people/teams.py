@@ -91,7 +91,7 @@ class _Reader:
                 self.sheet.fault(
                     line,
                     self.team or 0,
-                    f"{person.student} is in {told} by row {first[person.student]}, and in a lab everybody is in one team at most",
+                    f"{person.student} is in {told} by row {first[person.student]}, and in a lab everybody is in one team at most. Delete one of the rows",
                 )
             first.setdefault(person.student, line)
         return found
@@ -116,7 +116,11 @@ class _Reader:
             return None
         if person is None:
             said = next(iter([*logins, canvas, names[0]]), "")
-            what = f"{said!r} is not on the roster" if said else "it does not say who"
+            what = (
+                f"{said!r} is not on the roster.{self.roster.near(said)} Correct it, or import the class list first"
+                if said
+                else "it does not say who. Write an id, or delete the row"
+            )
             self.sheet.fault(line, place, what)
             return None
         if others := self.roster.others(person, logins, names[0]):

@@ -19,6 +19,7 @@ from classroom import START, gradebook_undone
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
+from typer.testing import CliRunner
 from written import answer_of, written_lab
 
 from grader.book import log
@@ -26,12 +27,13 @@ from grader.book.gradebook import Gradebook
 from grader.book.readings import Readings, Settings
 from grader.book.requests import Asked
 from grader.book.statuses import Status, understood
-from grader.by_hand import running, steps
+from grader.by_hand import rights, running, steps
 from grader.by_hand.blind import LEFT_OUT, notebook_for_readers, without_names
 from grader.by_hand.extending import extend
 from grader.by_hand.rights import Refused, Rights, rights_of
 from grader.by_hand.running import CUT_OFF, DONE, FAILED, Run
 from grader.by_hand.week import Step, note_returned, requests_for, waiting_in_exchange, week
+from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
@@ -198,6 +200,44 @@ def test_a_list_that_cannot_be_read_lets_nobody_in(lab, text):
     for who in ("", "ana", "iris"):
         with pytest.raises(GraderError, match=r"assistants\.toml"):
             rights_of(lab.course, who)
+
+
+def test_a_change_of_the_list_of_assistants_is_logged_once_with_who_has_noticed_it(lab, monkeypatch):
+    monkeypatch.setattr(rights, "_noticed", {})
+    monkeypatch.chdir(lab.course.root)
+    listed = lab.course.grading / "assistants.toml"
+
+    def logged() -> list[tuple[str, ...]]:
+        with Gradebook.open(lab.course) as gradebook:
+            return [
+                (each.who, each.item, each.before, each.after)
+                for each in gradebook.changes()
+                if each.what == log.ASSISTANT
+            ]
+
+    rights.notice_changes(lab.course)
+    assert logged() == []
+    listed.write_text('ana = ["Mon"]\ncem = []\n')
+    with log.acting("iris"):
+        for _ in range(2):
+            rights.notice_changes(lab.course)
+    begun = [
+        ("noticed by iris", "ana", "", "section Mon"),
+        ("noticed by iris", "cem", "", "without a section"),
+    ]
+    assert logged() == begun
+    listed.write_text('ana = ["Mon", "Tue"\n')  # cannot be read: that is said elsewhere
+    rights.notice_changes(lab.course)
+    listed.write_text('ana = ["Mon", "Tue"]\n')
+    monkeypatch.setattr(rights, "_noticed", {})  # another process
+    shown = CliRunner().invoke(app, ["log"])
+    assert shown.exit_code == 0 and "ana: assistant" in " ".join(shown.output.split()), shown.output
+    me = log.user_and_program()[0]
+    changed = [(f"noticed by {me}", "ana", "section Mon", "section Mon, Tue")]
+    assert logged() == [*begun, *changed, (f"noticed by {me}", "cem", "without a section", "")]
+    listed.unlink()
+    rights.notice_changes(lab.course)
+    assert logged()[-1] == (f"noticed by {me}", "ana", "section Mon, Tue", "")
 
 
 def test_a_section_that_is_not_there_is_said(lab):

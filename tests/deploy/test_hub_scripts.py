@@ -40,14 +40,14 @@ def project(tmp_path) -> Path:
     return root
 
 
-def refused(project: Path, **lists: str) -> str:
-    """Why setup.sh refuses these lists. It must have changed nothing."""
+def refused(project: Path, *options: str, **lists: str) -> str:
+    """Why setup.sh refuses these options and lists. It must have changed nothing."""
     lists = LISTS | lists
     folder = project.parent
     (folder / "learners.txt").write_text(f"{lists['learners']}\n")
     command = [DEPLOY / "setup.sh", "--settings-only", "--course", project]
     command += ["--instructors", lists["instructors"], "--learners", folder / "learners.txt"]
-    command += ["--prefix", folder / "prefix", "--exchange", folder / "exchange"]
+    command += ["--prefix", folder / "prefix", "--exchange", folder / "exchange", *options]
     homes = {Path(each.pw_dir) for each in pwd.getpwall() if Path(each.pw_dir).is_dir()}
     before = Path("/etc/passwd").read_bytes(), snapshot(folder), {home: home.stat().st_mode for home in homes}
     done = subprocess.run(command, capture_output=True, text=True)
@@ -73,6 +73,21 @@ def refused(project: Path, **lists: str) -> str:
 def test_a_name_that_is_no_person_s_is_refused_before_anything_changes(project, name, why, which):
     said = refused(project, **{which: name})
     assert f"'{name}' (" in said and why in said
+
+
+@as_root
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://hub.example.org",
+        "hub.example.org",
+        "https://hub.example.org/x",
+        "https://Hub.example.org",
+        "https://a b",
+    ],
+)
+def test_an_address_that_cannot_have_subdomains_is_refused_before_anything_changes(project, address):
+    assert f"the address '{address}' cannot have subdomains" in refused(project, "--subdomains", address)
 
 
 @as_root

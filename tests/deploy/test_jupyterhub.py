@@ -25,7 +25,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,7 +35,7 @@ import requests
 import websocket
 from classroom import START, new_course
 from nbgrader.api import Gradebook as NbgraderGradebook
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, sync_playwright
 from project import ROOT
 from test_browser import CHROMIUM, FLAGS, keep_picture
 
@@ -331,7 +331,14 @@ class Deployment:
         return done.stdout + done.stderr
 
 
-def set_up(base: Path, course_id: str, instructors: list[str], learners: list[str], *before: str) -> str:
+def set_up(
+    base: Path,
+    course_id: str,
+    instructors: list[str],
+    learners: list[str],
+    *before: str,
+    subdomains: str = "",
+) -> str:
     """Runs setup.sh, after the command ``before``, if any; returns what it says. Folders are given relative to ``base``."""
     listed = base / f"{course_id}.txt"
     listed.write_text("# who takes part\n" + "".join(f"{name}  # a row\n" for name in learners))
@@ -345,7 +352,7 @@ def set_up(base: Path, course_id: str, instructors: list[str], learners: list[st
         "exchange",
     ]
     command += ["--course", course_id, "--id", course_id, "--instructors", ",".join(instructors)]
-    command += ["--learners", listed.name]
+    command += ["--learners", listed.name, *(["--subdomains", subdomains] if subdomains else [])]
     done = subprocess.run(list(map(str, command)), cwd=base, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -391,14 +398,14 @@ def programs(base) -> Path:
 
 @pytest.fixture(scope="module")
 def deployment(base, programs) -> Iterator[Deployment]:
-    """Two courses. Anna, ben and cleo learn in the first one, ben also in the other; iris and omar teach in both."""
+    """Two courses. Anna, ben, cleo and dora learn in the first one, ben also in the other; iris and omar teach in both."""
     accounts = [f"grader-{COURSE_ID}", f"grader-{OTHER_ID}"]
     for account in accounts:
         if subprocess.run(["id", account], capture_output=True).returncode == 0:
             pytest.skip(f"this machine has an account {account}: a hub's accounts are not touched")
     mark = secrets.token_hex(3)  # names that nobody on this machine has
-    names = {who: f"hubtest-{mark}-{who}" for who in ("anna", "ben", "cleo", "iris", "omar")}
-    anna, ben, cleo, *teaching = names.values()
+    names = {who: f"hubtest-{mark}-{who}" for who in ("anna", "ben", "cleo", "dora", "iris", "omar")}
+    anna, ben, cleo, dora, *teaching = names.values()
     prefix = base / "prefix"
     learner = prefix / "learner"
     learner.mkdir(parents=True)
@@ -419,10 +426,12 @@ def deployment(base, programs) -> Iterator[Deployment]:
     }
     hub = Hub(prefix, url, os.environ | settings, base / "hub.log")
     try:
-        said = set_up(base, COURSE_ID, teaching, [anna, ben, cleo])
-        assert "6 new" in said and "the sandbox" not in said, said
+        said = set_up(base, COURSE_ID, teaching, [anna, ben, cleo, dora])
+        assert "7 new" in said and "the sandbox" not in said, said
         assert "Not started" in said and "Started" not in said and "listens" not in said, said
-        assert "0 new" in set_up(base, COURSE_ID, teaching, [anna, ben, cleo])  # again, it changes nothing
+        assert "0 new" in set_up(
+            base, COURSE_ID, teaching, [anna, ben, cleo, dora]
+        )  # again, it changes nothing
         assert "1 new" in set_up(base, OTHER_ID, teaching, [ben])
         passwords = dict(line.split() for line in (prefix / "state/passwords").read_text().splitlines())
         hub.start()
@@ -739,7 +748,7 @@ def test_those_who_teach_see_the_week_and_start_its_steps_and_assistants_see_the
 
 def signed_in(chromium: Browser, person: Person, path: str) -> Page:
     """A browser's page, at the path that somebody wanted to see before the hub's form asked who it is."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page = chromium.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(180_000)
     page.goto(f"{person.hub}{path}")
     page.get_by_label("Username").fill(person.name)
@@ -755,39 +764,74 @@ def choose(page: Page, item: str) -> None:
     page.locator(".lm-Menu-item", has_text=re.compile(f"^{item}$")).click()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
-def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrader(handed_in):
-    cleo, iris = handed_in.people["cleo"], handed_in.people["iris"]
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    # A page that a test puts in the place of a learner's is from no network; what it attacks is on this machine, which Chromium would forbid whatever
+    # the origins.
+    local = "LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets"
+    flags = [*FLAGS, "--ignore-certificate-errors", f"--disable-features={local}"]
     with (
         sync_playwright() as playwright,
-        closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as chromium,
+        closing(playwright.chromium.launch(executable_path=CHROMIUM, args=flags)) as chromium,
     ):
+        yield chromium
+
+
+def lists_of(page: Page) -> Locator:
+    """The Assignment List, opened beside the map, which comes to the front as it opens."""
+    page.get_by_role("heading", name="Transformer labs").wait_for()
+    choose(page, "Assignment List")
+    return page.locator("#nbgrader-assignment-list")
+
+
+def fetch_and_solve(page: Page, person: Person, deployment: Deployment) -> Locator:
+    lists = lists_of(page)
+    lists.get_by_role("button", name="Fetch", exact=True).click()
+    lists.get_by_role("button", name="Submit").wait_for()
+    (fetched,) = Path(f"/home/{person.name}/{COURSE_ID}/{START}").glob("*.ipynb")
+    fetched.write_text(json.dumps(solved(Lab.load(deployment.course, START))))
+    return lists
+
+
+def submit_and_read_feedback(page: Page, lists: Locator, deployment: Deployment) -> None:
+    lists.get_by_role("button", name="Submit").click()
+    lists.get_by_role("button", name="Fetch Feedback").wait_for()
+    deployment.grader("grader.cli", "collect", START)
+    deployment.grader("grader.cli", "autograde", START)
+    deployment.grader("grader.cli", "feedback", START)
+    deployment.grader("nbgrader", "release_feedback", START)
+    lists.get_by_role("button", name="Fetch Feedback").click()
+    lists.get_by_text("(view feedback)").click()
+    page.locator(".jp-DirListing-item", has_text=".html").dblclick()
+    page.frame_locator(".jp-HTMLViewer iframe").get_by_text("5 of 5 points").first.wait_for()
+
+
+def formgrader_s_submissions(page: Page) -> FrameLocator:
+    choose(page, "Formgrader")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name=START).wait_for()
+    keep_picture(page, "hub_formgrader")
+    frame.locator("tr", has_text=START).locator("td.num-submissions a").click()
+    return frame
+
+
+without_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how"
+)
+
+
+@without_chromium
+def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrader(handed_in):
+    cleo, iris = handed_in.people["cleo"], handed_in.people["iris"]
+    with browser() as chromium:
         page = signed_in(chromium, cleo, "/")
-        page.get_by_role(
-            "heading", name="Transformer labs"
-        ).wait_for()  # the map comes to the front as it opens
-        choose(page, "Assignment List")
-        lists = page.locator("#nbgrader-assignment-list")
-        lists.get_by_role("button", name="Fetch", exact=True).click()
-        lists.get_by_role("button", name="Submit").wait_for()
-        (fetched,) = Path(f"/home/{cleo.name}/{COURSE_ID}/{START}").glob("*.ipynb")
-        fetched.write_text(json.dumps(solved(Lab.load(handed_in.course, START))))
+        lists = fetch_and_solve(page, cleo, handed_in)
         lists.get_by_role("button", name=START).click()
         lists.get_by_role("button", name="Validate").click()
         page.get_by_text("Success! Your notebook passes all the tests.").wait_for()
         keep_picture(page, "hub_validated")
         page.get_by_role("button", name="Ok", exact=True).click()
-        lists.get_by_role("button", name="Submit").click()
-        lists.get_by_role("button", name="Fetch Feedback").wait_for()
-        handed_in.grader("grader.cli", "collect", START)
-        handed_in.grader("grader.cli", "autograde", START)
-        handed_in.grader("grader.cli", "feedback", START)
-        handed_in.grader("nbgrader", "release_feedback", START)
-
-        lists.get_by_role("button", name="Fetch Feedback").click()
-        lists.get_by_text("(view feedback)").click()
-        page.locator(".jp-DirListing-item", has_text=".html").dblclick()
-        page.frame_locator(".jp-HTMLViewer iframe").get_by_text("5 of 5 points").first.wait_for()
+        submit_and_read_feedback(page, lists, handed_in)
         keep_picture(page, "hub_feedback")
         # The hub's own pages are in nobody's frame, so that nobody is led to press their buttons unawares.
         page.evaluate(
@@ -796,13 +840,135 @@ def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrade
         page.wait_for_function("document.querySelector('iframe[src=\"/hub/home\"]').contentDocument === null")
 
         page = signed_in(chromium, iris, f"/services/{COURSE_ID}/lab")
-        choose(page, "Formgrader")
-        frame = page.frame_locator("iframe")
-        frame.get_by_role("link", name=START).wait_for()
-        keep_picture(page, "hub_formgrader")
-        frame.locator("tr", has_text=START).locator("td.num-submissions a").click()
+        frame = formgrader_s_submissions(page)
         frame.locator("tr", has_text=cleo.name).get_by_text("5 / 5").wait_for()
         keep_picture(page, "hub_submissions")
+
+
+TRICKS = """async ([service, hub]) => {
+    const tried = {};
+    const attempt = async (what, action) => {
+        try { tried[what] = await action(); } catch { tried[what] = "refused"; }
+    };
+    const fetched = async (address) => (await fetch(address, {credentials: "include"})).status;
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    frame.src = `${service}/week`;
+    while (frame.contentDocument && !frame.contentDocument.title) await new Promise(requestAnimationFrame);
+    await attempt("frame", () => frame.contentDocument.title);
+    await attempt("service", () => fetched(`${service}/api/contents`));
+    await attempt("hub", () => fetched(`${hub}/hub/api/user`));
+    await attempt("socket", () => new Promise((done, refused) => {
+        const socket = new WebSocket(`${service.replace("http", "ws")}/api/events/subscribe`);
+        Object.assign(socket, {onopen: () => done("open"), onerror: refused});
+    }));
+    document.cookie = `_xsrf=mine; path=/; domain=${new URL(hub).hostname}`;
+    document.body.appendChild(Object.assign(document.createElement("iframe"), {name: "other"}));
+    const form = document.body.appendChild(document.createElement("form"));
+    const action = `${service}/week/stop`;
+    Object.assign(form, {method: "post", action, target: "other"});
+    const token = frame.contentDocument?.querySelector("[name=_xsrf]").value ?? "mine";
+    form.append(Object.assign(document.createElement("input"), {name: "_xsrf", value: token}));
+    form.submit();
+    return tried;
+}"""
+
+
+def tricks_of_a_page(page: Page, address: str, service: str, hub: str) -> dict[str, str | int]:
+    """What a page at a learner's address can do at a course's service with the rights of an instructor who opens it."""
+    page.route(address, lambda route: route.fulfill(body="<title>A game</title>", content_type="text/html"))
+    page.goto(address)
+    with page.expect_response(lambda answer: answer.request.method == "POST") as form:
+        tried = page.evaluate(TRICKS, [service, hub])
+    return tried | {"form": form.value.status}
+
+
+@pytest.fixture
+def own_origins(handed_in) -> Iterator[str]:
+    """The hub with ``--subdomains``, behind a server with TLS; yields its address there, which Chromium finds on this machine."""
+    names, base = handed_in.names, handed_in.base
+    course = (
+        base,
+        COURSE_ID,
+        [names["iris"], names["omar"]],
+        [names[who] for who in ("anna", "ben", "cleo", "dora")],
+    )
+    front, front_s_own = free_ports(2)
+    address, key, certificate = f"https://hub.localhost:{front}", base / "key.pem", base / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=hub.localhost"]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    command = ["node", base / "prefix/node/node_modules/configurable-http-proxy/bin/configurable-http-proxy"]
+    command += ["--ip=127.0.0.1", f"--port={front}", f"--api-port={front_s_own}", "--log-level=error"]
+    command += [f"--ssl-key={key}", f"--ssl-cert={certificate}", f"--default-target={handed_in.hub.url}"]
+    try:
+        assert address in set_up(*course, subdomains=address)
+        assert handed_in.hub.stop()
+        handed_in.hub.start()
+        with subprocess.Popen(list(map(str, command))) as server:
+            for _ in range(600):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", front)):
+                    break
+                time.sleep(0.1)
+            yield address
+            server.terminate()
+    finally:
+        assert address not in set_up(*course, subdomains="none")
+        handed_in.hub.stop()
+        handed_in.hub.start()
+
+
+@without_chromium
+@pytest.mark.skipif(
+    not shutil.which("openssl"), reason="openssl, which makes a certificate, is not installed"
+)
+def test_with_subdomains_everything_works_and_a_learner_s_page_cannot_act_as_an_instructor(
+    handed_in, request
+):
+    anna, dora, iris = (handed_in.people[who] for who in ("anna", "dora", "iris"))
+    with browser() as chromium:
+        page = signed_in(chromium, iris, f"/services/{COURSE_ID}/lab")
+        at_one_origin = tricks_of_a_page(
+            page, f"{anna.hub}/user/{anna.name}/game", f"{iris.hub}/services/{COURSE_ID}", iris.hub
+        )
+    # 409: it is obeyed, but there is no step to stop
+    assert at_one_origin == {"frame": "The week", "service": 403, "hub": 403, "socket": "open", "form": 409}
+
+    hub = request.getfixturevalue("own_origins")
+    host = hub.removeprefix("https://")
+    service = f"https://{COURSE_ID}--service.{host}/services/{COURSE_ID}"
+    own = f"https://{dora.name}.{host}/user/{dora.name}"
+    dora, iris = replace(dora, hub=hub), replace(iris, hub=hub)
+    with browser() as chromium:
+        page = signed_in(chromium, dora, "/")
+        assert page.url.startswith(own)
+        lists = fetch_and_solve(page, dora, handed_in)
+        notebook = page.context.new_page()
+        notebook.goto(f"{own}/lab/tree/{COURSE_ID}/{START}/start_here.ipynb?reset")
+        notebook.get_by_text("| Idle").wait_for()
+        notebook.locator(".jp-CodeCell .cm-content").first.click()
+        notebook.keyboard.press("Shift+Enter")
+        notebook.get_by_text("[1]:").wait_for()
+        keep_picture(notebook, "hub_subdomains_notebook")
+        notebook.close()
+        submit_and_read_feedback(page, lists, handed_in)
+
+        page = signed_in(chromium, iris, f"/services/{COURSE_ID}/lab")
+        assert page.url.startswith(f"{service}/lab")
+        submissions = formgrader_s_submissions(page)
+        row = submissions.locator("tr", has_text=dora.name)
+        row.get_by_text("5 / 5").wait_for()
+        row.locator("td.autograde a").click()
+        submissions.get_by_text("Successfully autograded").wait_for()
+        keep_picture(page, "hub_subdomains_autograded")
+        for place, title in (("by-hand", "Answers to grade by hand"), ("week", "The week")):
+            page.goto(f"{hub}/services/{COURSE_ID}/{place}")
+            assert (page.url, page.title()) == (f"{service}/{place}", title)
+        page.get_by_role("link", name="Lab 00: Start here").click()
+        page.get_by_role("button", name="Make feedback").first.click()
+        page.locator("#run b", has_text="Done").wait_for()  # its script asks how far the step is
+        keep_picture(page, "hub_subdomains_week")
+        tried = tricks_of_a_page(page, f"https://{anna.name}.{host}/user/{anna.name}/game", service, hub)
+    refused = dict.fromkeys(("frame", "service", "hub", "socket"), "refused")
+    assert tried == refused | {"form": 403}
 
 
 def test_whoever_is_taken_off_a_list_is_refused_once_the_hub_has_started_again(deployment):

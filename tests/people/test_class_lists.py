@@ -247,10 +247,13 @@ def test_each_list_gives_the_people_in_it(tmp_path, name):
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "a shortened number": (
         "id,name\n123,Ann\n1.23E+08,Ben\n",
-        r"line 3: cell A3 has '1.23E\+08', an id that a spreadsheet has shortened.*text",
+        r"row 3, column A: '1.23E\+08' is an id that a spreadsheet has shortened.*text",
     ),
-    "a shortened number with a comma": ("name;Matrikelnummer\nBen;1,23E+08\n", r"cell B2 has '1,23E\+08'"),
-    "a shortened number in an .xlsx": (sheet(["id"], ["1.5E+10"]), r"cell A2 has '1.5E\+10'"),
+    "a shortened number with a comma": (
+        "name;Matrikelnummer\nBen;1,23E+08\n",
+        r"row 2, column B: '1,23E\+08'",
+    ),
+    "a shortened number in an .xlsx": (sheet(["id"], ["1.5E+10"]), r"row 2, column A: '1.5E\+10'"),
     "an old Excel file": (b"\xd0\xcf\x11\xe0rest", r"an old Excel file \(.xls\).*CSV UTF-8.*\.xlsx"),
     "a web page": (b"\n<html><table>", "a web page.*save it as"),
     "a PDF": (b"%PDF-1.7", "is a PDF"),

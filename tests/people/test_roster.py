@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -101,11 +102,11 @@ def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headi
         ("", "is empty"),
         ("id,name\n", "no student"),
         ("name\nJane Doe\n", "needs a heading “id”, “username”, “id number” or “email”. It has: name."),
-        ("id,name\n,Jane Doe\n", "line 2: it has no id"),
+        ("id,name\n,Jane Doe\n", "row 2, column A: it has no id"),
         ("id,name\na,Ann\nA,Anna\n", "have the id 'a'"),
         ("id,email\na,x@y.z\nb,X@y.z\n", "have the e-mail address"),
         (CANVAS.replace("12346", "12345"), "have Canvas's number '12345'"),
-        (CANVAS.replace("12346", "x"), "line 4: 'x' is not one of Canvas's numbers"),
+        (CANVAS.replace("12346", "x"), "row 4, column B: 'x' is not one of Canvas's numbers"),
         ('id,name\n"a,Ann\n', "cannot be read as a table"),
         (
             "id,name,section\na,Ann,Mon,,\njane,Doe, Jane,Monday\n",
@@ -207,7 +208,7 @@ def by_login(lab, tmp_path, monkeypatch) -> Lab:
 def test_a_known_name_with_a_new_id_is_asked_about_and_nothing_changes(by_login, tmp_path):
     before = on_roster(by_login)
     told = imported(tmp_path, BY_EMAIL, fails=True)
-    assert "Jane Doe: jane.doe@uni.example in list.csv, jdoe on the roster" in told
+    assert "Jane Doe: jane.doe@uni.example in list.csv (row 2, column C), jdoe on the roster" in told
     assert "2 in the list have a new id" in told and "--same-names" in told and "--other-people" in told
     assert on_roster(by_login) == before
 
@@ -272,17 +273,33 @@ def test_a_name_that_fits_several_is_not_guessed_about(by_login, tmp_path, text,
     enrol(by_login, Person("ak1", "Ann", "Kim"), Person("ak2", "Ann", "Kim"))
     before = on_roster(by_login)
     told = imported(tmp_path, text, "--same-names", fails=True)
-    assert "do not say who is who" in told and words in told and on_roster(by_login) == before
+    assert re.search(
+        rf"(?s)list.csv contradicts the roster: .* do not say who is who.* row \d, column [AC]: .*{re.escape(words)}",
+        told,
+    )
+    assert on_roster(by_login) == before
 
 
 def test_a_list_that_gives_somebody_what_another_has_is_refused_with_a_way_out(by_login, tmp_path):
     enrol(by_login, Person("jane", "Jane", "Doe", "jane.doe@uni.example"))
     before = on_roster(by_login)
     told = imported(tmp_path, "id,email\njdoe,Jane.Doe@uni.example\n", fails=True)
-    assert "'jdoe' would have the e-mail address 'jane.doe@uni.example', which 'jane' has" in told
-    assert "grader roster merge jane jdoe" in told and on_roster(by_login) == before
+    assert "list.csv contradicts the roster; nothing has changed." in told
+    has = "row 2, column B: 'jdoe' would have the e-mail address 'jane.doe@uni.example', which 'jane' has."
+    assert (
+        f"{has} If they are one person: grader roster merge jane jdoe. If not, correct the e-mail address."
+        in told
+    )
+    assert on_roster(by_login) == before
     told = imported(tmp_path, "id,canvas,email\nx,1001,\ny,,JANE.DOE@uni.example\njdoe,,\n", fails=True)
-    assert "'x' and 'jdoe' of the list are both 'jdoe'" in told and on_roster(by_login) == before
+    assert "row 2, column B, and row 4, column A: 'x' and 'jdoe' are both 'jdoe' on the roster." in told
+    assert "Delete one of them, or correct what is wrong" in told and on_roster(by_login) == before
+
+
+def test_of_two_in_the_list_the_row_is_named_that_gives_one_what_the_other_has(by_login, tmp_path):
+    imported(tmp_path, "id,email\njdoe,jane@uni.example\n")
+    told = imported(tmp_path, "Email,id\n,jdoe\n,\nJANE@uni.example,zvd\n", fails=True)
+    assert "row 4, column A: 'zvd' would have the e-mail address 'jane@uni.example', which 'jdoe' has" in told
 
 
 def test_two_who_swap_addresses_in_one_list_are_no_contradiction(by_login, tmp_path):

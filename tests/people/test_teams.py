@@ -125,7 +125,7 @@ def test_what_is_wrong_in_a_list_is_named_by_row_and_column_and_nothing_changes(
 
 def test_a_class_list_with_two_teams_in_a_cell_changes_nothing_at_all(course, tmp_path):
     told = grader("import", str(listed(tmp_path, "id,name,team\nzoe,Zoë,red\nanna,Anna Ey,red;blue\n")))
-    assert "line 3: cell C3: “red;blue” reads as several teams" in told
+    assert "row 3, column C: “red;blue” reads as several teams" in told
     assert teams(course) == {}
     with Gradebook.open(course) as gradebook:
         assert "zoe" not in gradebook.roster()
