@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -243,10 +244,17 @@ class Preloaded:
             raise SandboxLost(str(error)) from None
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        try:
-            return self._receive(seconds)
-        except BlockingIOError:
-            raise SandboxLost(f"no answer for {seconds} seconds") from None
+        """The next answer. A process that is gone is waited for no longer, even if a child that it had just begun keeps the connection open."""
+        end = time.monotonic() + seconds
+        while True:
+            gone = not self.alive  # asked before looking: what it has said last is still read
+            try:
+                return self._receive(0.0 if gone else min(1.0, max(0.0, end - time.monotonic())))
+            except BlockingIOError:
+                if gone:
+                    raise SandboxLost("it has ended") from None
+                if time.monotonic() >= end:
+                    raise SandboxLost(f"no answer for {seconds} seconds") from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         try:

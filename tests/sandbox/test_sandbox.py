@@ -831,11 +831,12 @@ def test_a_sandbox_that_is_killed_while_it_starts_is_called_that(monkeypatch):
     class Killed(subprocess.Popen):
         def __init__(self, *given, **how):
             super().__init__(*given, **how)
+            sockets = [number for number in how["pass_fds"] if stat.S_ISSOCK(os.fstat(number).st_mode)]
+            # as a child does that had just begun, and outlives it
+            self.held = [os.fdopen(os.dup(number), "rb") for number in sockets]
             self.kill()
 
     monkeypatch.setattr(container.subprocess, "Popen", Killed)
-    # a child that was just begun may outlive it for ever, and keep the connection open
-    monkeypatch.setattr("grader.sandbox.preloaded._PRELOAD_SECONDS", 5)
     with pytest.raises(NoKernel, match="was killed while it started"):
         Preloaded(Setting()).wait_until_ready()
 
