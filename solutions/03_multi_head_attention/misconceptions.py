@@ -181,9 +181,9 @@ def merge_heads(heads):
 
 slip("multi_head_attention", "mask_of_the_batch_laid_on_the_heads",
      "The mask's batch axis is matched with the heads.",
-     "The scores have an axis for the heads, just before q_len and k_len. Does the mask that reaches them have one "
-     "there? Lined up from the right, its batch axis lands on the heads: that is an error if the sizes differ, and "
-     "silently wrong if they are equal. The mask needs an axis of length 1 where the heads are.",
+     "The scores have an axis for the heads, just before q_len and k_len. Does the mask have one there, "
+     "too? Without it, its batch axis lands on the heads: an error if the sizes differ, silently wrong if they are "
+     "equal. An axis of length 1 is enough.",
      ("    if mask is not None:\n"
       "        mask = mask[..., np.newaxis, :, :]\n",
       ""))
@@ -430,9 +430,9 @@ slip("MultiHeadAttention", "MaskInverted", "The mask is read the wrong way round
 
 slip("MultiHeadAttention", "MaskLaidOnTheHeads",
      "The mask's batch axis is matched with the heads.",
-     "The scores have an axis for the heads, just before q_len and k_len. Does the mask that reaches them have one "
-     "there? Lined up from the right, its batch axis lands on the heads: you get an error, or, if there are as many "
-     "sentences as heads, silently wrong results. `unsqueeze` makes an axis of length 1.",
+     "The scores have an axis for the heads, just before q_len and k_len. Does the mask have one there, "
+     "too? Without it, its batch axis lands on the heads: an error if the sizes differ, silently wrong if they are "
+     "equal. `unsqueeze` makes an axis of length 1.",
      ("            mask = mask[..., None, :, :]\n", ""))
 
 slip("MultiHeadAttention", "MaskWithoutEffect",
