@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
 from grader.show.export import write_csv
-from grader.show.standing import Standing, collected, graded, handed_in_anew, standings
+from grader.show.standing import Standing, collected, graded, handed_in_anew, is_over, standings
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,7 @@ def _in_lab(
         is_open = standing is Standing.COLLECTED and not decided.dropped
         return InLab(name, standing, False, most, decision=told, open=is_open, late_days=days)
     if standing is Standing.NOT_HANDED_IN:
-        due = same.due + same.more.get(student, timedelta()) if same.due else None
-        over = same.begun if due is None else due <= now
+        over = is_over(same.due, same.more.get(student, timedelta()), same.begun, now)
         return InLab(name, standing, over, most, decision=told, open=not over)
     if result is None:  # a zero of whom there is nothing
         return InLab(name, standing, True, most, score=Decimal(0), droppable=False, decision=told)

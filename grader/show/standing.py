@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from grader.book.gradebook import Gradebook
@@ -61,6 +62,18 @@ def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> 
     if result.state == UNREADABLE:
         return Standing.UNREADABLE
     return Standing.CUT_SHORT if result.state in CUT_SHORT else Standing.GRADED
+
+
+def is_over(due: datetime | None, more: timedelta, begun: bool, now: datetime) -> bool:
+    """Whether a lab that somebody has not handed in counts against them: once their own deadline has passed; without a deadline, once anything in the
+    lab has been graded.
+
+    Args:
+        due: when the lab has to be handed in (UTC); None: at any time.
+        more: how much more time this person has.
+        begun: whether anything in the lab has been graded.
+    """
+    return begun if due is None else due + more <= now
 
 
 def collected(lab: Lab) -> frozenset[str]:
