@@ -369,6 +369,8 @@ def _marker_of(graded: Graded, fingerprint: str) -> Marker:
         recognised=record.recognised,
         given=record.given,
         notes=record.notes,
+        possible=record.possible,
+        stands_out=record.stands_out,
     )
 
 
@@ -382,6 +384,8 @@ def _record_of(student: str, marker: Marker, by_hand: int) -> Record:
         marker.recognised,
         marker.notes,
         marker.given,
+        marker.possible,
+        marker.stands_out,
         kept=True,
     )
 

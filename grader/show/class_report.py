@@ -261,7 +261,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
         "of",
         *names.values(),
     ]
-    more = ["misconceptions", "right given an earlier mistake", "notes"]
+    more = ["misconceptions", "may be", "right given an earlier mistake", "notes"]
     rows = [[*header, *more, "may need help (1: first)", "why", "what to begin with"]]
     help_ = {
         one.student: [str(place), "; ".join(one.reasons), one.say]
@@ -304,7 +304,8 @@ def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
         f"{result.score:g}",
         f"{found.points:g}",
         *("" if points is None else f"{points:g}" for points in given),
-        "; ".join(result.marker.recognised) if result.marker else "",
+        "; ".join(result.recognised),
+        "; ".join(result.possible),
         "; ".join(follows),
         " ".join(found.notes(result)),
     ]
@@ -361,11 +362,19 @@ def rows_of_checks(found: Analysis) -> list[list[str]]:
 def rows_of_misconceptions(found: Analysis) -> list[list[str]]:
     """A heading, and a row for each misconception, in the order of the page."""
     rows = [
-        ["exercise", "misconception", "students", "had it in an earlier hand-in", "still have it in the last"]
+        [
+            "exercise",
+            "misconception",
+            "students",
+            "may have it",
+            "had it in an earlier hand-in",
+            "still have it in the last",
+        ]
     ]
     for held in found.misconceptions:
         known = [str(held.before), str(held.kept)] if found.several else ["", ""]
-        rows.append([held.exercise, held.title, str(len(held.students)), *known])
+        counts = [str(len(held.students)), str(len(held.may_have))]
+        rows.append([held.exercise, held.title, *counts, *known])
     return rows
 
 
