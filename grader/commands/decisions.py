@@ -163,14 +163,13 @@ def _change_status(student: str, what: str, lab: str | None, because: str, withd
     from grader.book.gradebook import Gradebook
     from grader.book.statuses import Status, see_that_the_lab_fits, understood
     from grader.by_hand.extending import on_roster
-    from grader.people.roster import Roster
 
     if not because:
         raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
     course = Course.find()
     kind, amount = understood(what)
     with Gradebook.open(course) as gradebook:
-        who = on_roster(Roster(gradebook.roster().values()), student, withdrawn)
+        who = on_roster(gradebook, student, withdrawn)
         changed = Status(who, lab or "", kind, amount, because)
         see_that_the_lab_fits(changed)
         if withdrawn and not gradebook.withdraw_status(changed):

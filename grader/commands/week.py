@@ -179,10 +179,14 @@ def collect(
       grader collect 02
     """
 
+    from grader.book.gradebook import roster_of
     from grader.book.lateness import late_in_words, undecided
+    from grader.files import printable
     from grader.receive.collect import OUTCOMES
     from grader.receive.collect import collect as collect_lab
+    from grader.receive.whose import NOT_ON_THE_ROSTER
     from grader.reference.lab import Lab
+    from grader.show.standing import perhaps
 
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
@@ -201,6 +205,9 @@ def collect(
     )
     table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
     console.print(as_table(lab, _COLLECTED, table))
+    roster = roster_of(loaded.course)
+    for student in sorted({row.student for row in rows if row.student and NOT_ON_THE_ROSTER in row.why}):
+        typer.echo(f"Not on the roster: {printable(student)}.{perhaps(roster, student)}")
     counts = Counter(row.outcome for row in rows)
     told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
     typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
@@ -260,7 +267,7 @@ def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
 @app.command()
 def uncollect(
     lab: LabName,
-    students: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of students, as in the tables.")],
+    students: Annotated[list[str], typer.Argument(metavar="STUDENT", help="Ids, e-mail addresses or names.")],
     because: Because = "",
 ) -> None:
     """Take back what was collected by mistake. These students then count as not having handed in this lab.
@@ -273,15 +280,19 @@ def uncollect(
       grader uncollect 02 anna ben --because "the folder was lab 03's"
     """
 
+    from grader.book.gradebook import roster_of
     from grader.grade.uncollect import uncollect as take_back
     from grader.reference.lab import Lab
+    from grader.show.standing import collected
 
     if not because:
         raise GraderError(
             "Say why, for the log: --because 'the folder was another lab's'. Nothing has changed."
         )
-    chosen = list(dict.fromkeys(students))
-    for folder in take_back(Lab.load(Course.find(), lab), chosen, because):
+    loaded = Lab.load(Course.find(), lab)
+    roster, there = roster_of(loaded.course), collected(loaded)
+    chosen = list(dict.fromkeys(roster.known(each, there) for each in students))
+    for folder in take_back(loaded, chosen, because):
         typer.echo(f"Moved to {folder}")
     typer.echo(f"No longer handed in for {lab}: {', '.join(chosen)}.")
 

@@ -448,6 +448,10 @@ def locked(course: Course, name: str, busy: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy(busy) from None
+        except IsADirectoryError as error:
+            raise GraderError(
+                f"{error.filename} is a folder, where a file should be. Move it away. {_GO_ON}"
+            ) from None
         except OSError as error:
             raise GraderError(
                 f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "

@@ -158,6 +158,7 @@ class Analysis:
         sections: student -> section, of those on the roster.
         refused: files that were refused when work was last collected, and why: nobody knows whose they are.
         excused, zeroed: students of whom that was decided, and of whom nothing is graded.
+        strangers: a sentence about people with work who are not on the roster, if there are any.
     """
 
     points: float
@@ -176,6 +177,7 @@ class Analysis:
     refused: tuple[Refused, ...] = ()
     excused: tuple[str, ...] = ()
     zeroed: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -233,6 +235,7 @@ def analyse(
     sections: Mapping[str, str] | None = None,
     refused: Sequence[Refused] = (),
     marks: Mapping[str, Marks] | None = None,
+    strangers: Sequence[str] = (),
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -246,6 +249,7 @@ def analyse(
         sections: student -> section, where known.
         refused: files that are in no student's folder, and why.
         marks: student -> what was decided about this student in the lab.
+        strangers: a sentence about people who are not on the roster, if there are any.
     """
     open_requests = tuple(each for each in requests if not each.decided)
     asked = Counter(each.cell for each in open_requests)
@@ -275,6 +279,7 @@ def analyse(
         tuple(refused),
         tuple(student for student, each in decided.items() if each is Standing.EXCUSED),
         tuple(student for student, each in decided.items() if each is Standing.ZERO),
+        tuple(strangers),
     )
 
 

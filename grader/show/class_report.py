@@ -33,7 +33,15 @@ from grader.show.pages import (
     whom_first,
     write_page,
 )
-from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    standings,
+    strangers_in_words,
+)
 
 MANY = 0.25
 """If more than this part of the class may need help, that is about the lab."""
@@ -53,7 +61,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     with Gradebook.open(lab.course) as gradebook:
         entered, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
         requests = gradebook.requests(lab.name, among)
-        enrolled = gradebook.roster() or gradebook.students()
+        roster = gradebook.roster()
+        enrolled = roster or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
         people = gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
@@ -79,6 +88,7 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         anew=handed_in_anew(lab, results),
         sections={student: person.section for student, person in people.items()},
         refused=refused(lab),
+        strangers=strangers_in_words({*there, *(each.student for each in results)}, roster),
     )
     page = page or default_page(lab.course, lab.name, section)
     more = {"checks": rows_of_checks(found), "misconceptions": rows_of_misconceptions(found)}
@@ -174,6 +184,7 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected, and count{'' if count > 1 else 's'} for nobody: see the list below."
         )
+    lines += found.strangers
     if told := found.results[0].counts.told:
         lines.append(told)
     if waiting := sum(facts.waiting for facts in found.exercises if facts.counts != NOT):

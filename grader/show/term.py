@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from grader.show.standing import (
     handed_in_anew,
     is_over,
     standing_of,
+    strangers_in_words,
 )
 
 _MANY_MISSING = 2
@@ -170,7 +171,9 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint."""
+    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint; ``strangers``: a sentence about
+    people with work who are not on the roster, if there are any.
+    """
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
@@ -178,6 +181,7 @@ class Term:
     people: Mapping[str, Person]
     requests: tuple[Request, ...]
     hints: Mapping[str, str] = field(default_factory=dict)
+    strangers: tuple[str, ...] = ()
 
     def to_begin_with(self, one: StudentFacts) -> str:
         """What to talk about first with a student who stands out."""
@@ -270,6 +274,8 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         for lab, graded_there in results
     }
     found = analyse(results, of_these, expected, people, among, requests, anew, marks, not_due)
+    with_work = {student for who in there.values() for student in who}
+    found = replace(found, strangers=tuple(strangers_in_words(with_work, listed)))
     page = page or default_page(course, "term", section)
     more = {"misconceptions": rows_of_misconceptions(found)}
     return page, *write_page(page, as_html(found, section), as_rows(found), more)
@@ -485,6 +491,7 @@ def summary(found: Term) -> list[str]:
         lines.append(
             f"{waiting} {are} collected, not graded yet: {they} not in these figures. To grade: {', '.join(labs)}."
         )
+    lines += found.strangers
     if unread := sum(lab.unreadable for lab in found.labs):
         lines.append(
             f"{unread} {'submissions are' if unread > 1 else 'submission is'} unreadable: no part of a lab's mean, and 0 points in the student's own unless somebody gave some."
