@@ -11,6 +11,7 @@ The formats are taken from the systems' source code: Canvas's gradebook (``lib/g
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shutil
 import zipfile
@@ -363,7 +364,10 @@ def write_feedback_zip(
     scratch = file.parent / f".{file.name}.new"
     try:
         make_private(file.parent)
-        with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            open(scratch, "wb", opener=for_owner) as written,
+            zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             for page in pages:
                 student = page.parts[-3]
                 name = name_in_id(student).replace("_", " ")  # Moodle splits names there
@@ -404,10 +408,15 @@ def see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
 
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:
-    """Writes a table that a spreadsheet can open without running anything in it."""
+    """Writes a table that a spreadsheet can open without running anything in it. A new file is its owner's only: such tables have names and scores."""
     make_private(file.parent)
-    with file.open("w", encoding="utf-8", newline="") as opened:
+    with open(file, "w", encoding="utf-8", newline="", opener=for_owner) as opened:
         csv.writer(opened).writerows([inert(cell) for cell in row] for row in rows)
+
+
+def for_owner(path: str, flags: int) -> int:
+    """An opener for ``open``: a file that it makes can be read by its owner only."""
+    return os.open(path, flags, 0o600)
 
 
 def inert(cell: str) -> str:
