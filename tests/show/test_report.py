@@ -692,11 +692,18 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     late = [student for student, (_, penalty) in lateness_of(graded).items() if penalty]
     assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
     told = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--only-new"])  # runs nothing
-    assert f"lateness change {len(late)} of the scores (" in " ".join(told.output.split()), told.output
+    other = f"Scores that differ: {len(late)}. Because of: lateness ({len(late)})."
+    assert other in " ".join(told.output.split()), told.output
     told = CliRunner().invoke(
         app, ["autograde", START, "--sandbox", "none", "--only-new", "--student", "s03"]
     )
-    assert "lateness change 1 of the scores (" in " ".join(told.output.split()), told.output
+    assert "Because of: lateness (1)." in " ".join(told.output.split()), told.output
+    with Gradebook.open(graded.course) as gradebook:
+        gradebook.enter_statuses([Status("s00", START, Kind.PENALTY, "1", "a file left out")])
+    told = CliRunner().invoke(
+        app, ["autograde", START, "--sandbox", "none", "--only-new", "--student", "s00"]
+    )
+    assert "Because of: a decision about the student (1)." in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
 
