@@ -627,7 +627,7 @@ def in_section(people: Iterable[Person], section: str) -> frozenset[str]:
 
 
 _MOST_ALIKE = 8
-"""So many people are offered at most."""
+"""At most this many people are offered."""
 _AS_ALIKE = 0.1
 """Of the letters: who is less alike than the closest by more than this is not offered."""
 
