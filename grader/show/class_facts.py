@@ -469,7 +469,7 @@ def _who_needs_help(
         elif tried and not ended and share < NEEDS_HELP_BELOW:  # lateness alone is no reason to need help
             of = "" if base == at_stake else " in what most of the class has solved"
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points{of}")
-        reasons += [f"the check of `{name}` was stopped: it does not end" for name in _stopped(result)]
+        reasons += [f"the check of `{name}` was stopped: it took too long" for name in _stopped(result)]
         if len(recognised) >= MANY_MISCONCEPTIONS:
             reasons.append(f"{len(recognised)} misconceptions at once")
         hand_ins = Counter(text for texts in result.before for text in set(texts))

@@ -414,7 +414,7 @@ def test_what_the_learner_is_told_is_what_to_begin_with_and_a_possible_cause_is_
     assert "was stopped. Look for a loop that never ends." in say["loop"]
     assert say["none"].endswith("ask what it should return, and for which input.")
     why = {one.student: one.reasons for one in found.needs_help}
-    assert why["loop"][-1] == f"the check of `{first}` was stopped: it does not end" and len(why["may"]) == 1
+    assert why["loop"][-1] == f"the check of `{first}` was stopped: it took too long" and len(why["may"]) == 1
     assert "most common misconception" not in " ".join(summary(found))
     page = as_html(lab, found)
     assert 'data-of="may be">1</td>' in page and "May be the cause: may" in page
