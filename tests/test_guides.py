@@ -303,13 +303,13 @@ def with_option(option: str) -> set[str]:
 
 
 def test_the_commands_that_take_a_section_are_those_that_the_guide_lists():
-    listed = said("instructors.md", r"`--section NAME` limits (.+?)`similar` compares")
+    listed = said("grading-details.md", r"`--section NAME` limits (.+?)`similar` compares")
     assert {*re.findall(r"`(\w+)`", listed), "similar"} == with_option("--section")
 
 
 def test_the_commands_that_write_a_table_are_among_those_that_take_a_file():
     listed = re.findall(
-        r"`(\w+)`", said("instructors.md", r"`--out FILE` also writes the table(.+?)A command")
+        r"`(\w+)`", said("grading-details.md", r"`--out FILE` also writes the table(.+?)A command")
     )
     assert listed and {*listed} <= with_option("--out")
 

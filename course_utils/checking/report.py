@@ -25,7 +25,12 @@ _STYLE = (
 MOST_WORDS = 120
 """At most this many words of a report are open, if that is possible."""
 
-_SKIPPED = "skipped: your result does not have the right form, so there is nothing to test."
+_NO_FORM = "skipped: your result does not have the right form, so there is nothing to test."
+_NO_RESULT = "skipped: there is no result to test."
+_WITHOUT_RESULT = re.compile(
+    r"It was still computing |It did nothing for |[A-Za-z_]\w*(?:: | \(.* of its cell: |$)"
+)
+"""How the detail of a case begins that was stopped, or that raised an exception."""
 
 _LATER = "Points depend on your predictions' score, which is known only after grading:"
 
@@ -113,7 +118,7 @@ class Report:
                 lines += [f"  not  {first.title}", f"         {_what_differs(first)}"]
                 lines += [f"         {_likewise(others)}."] if others else []
             lines += [f"  not  {check.title}" for check in more]
-            lines += [f"   -   {_number(waiting, 'check')} {_SKIPPED}"] if waiting else []
+            lines += [f"   -   {_number(waiting, 'check')} {_why_skipped(failing)}"] if waiting else []
             lines += [f"  ok   {_number(passed, 'check')}"] if passed else []
         if verdict.later:
             lines.append(f"  {_LATER}")
@@ -212,7 +217,7 @@ class Report:
             summary = f"{_number(more, 'other check')} did not pass"
             items.append(_item(BAD, "&#10007;", "failed", _folded(summary, more, with_details=True)))
         if waiting:
-            summary = f"{_number(waiting, 'check')} {_SKIPPED}"
+            summary = f"{_number(waiting, 'check')} {_why_skipped(failing)}"
             items.append(_item(OPEN, "&#9675;", "not tested", _folded(summary, waiting)))
         if passed:
             summary = "What was checked" if self.verdict.correct else f"{_number(passed, 'check')} passed"
@@ -268,6 +273,13 @@ def _sorted(
             alike = (_VALUE.sub("#", check.detail),) if _of_a_case(check) else check.title
             failing.setdefault(alike, []).append(check)
     return list(failing.values()), waiting, passed
+
+
+def _why_skipped(failing: list[list[CheckResult]]) -> str:
+    """Why some checks were not tested: no case gave a result, or the results do not have the right form."""
+    cases = [check for group in failing for check in group if _of_a_case(check)]
+    nothing = cases and all(_WITHOUT_RESULT.match(check.detail) for check in cases)
+    return _NO_RESULT if nothing else _NO_FORM
 
 
 def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:

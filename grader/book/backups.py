@@ -231,6 +231,10 @@ def _copy(course: Course, source: Path, target: Path) -> None:
     except sqlite3.Error as error:
         if "full" in str(error):
             raise OSError(None, str(error), str(target)) from None
+        if "not a database" in str(error):
+            raise CourseError(
+                f"{source} is not a gradebook. Nothing has changed. `grader restore` lists the backups."
+            ) from None
         raise unusable(course, str(error), source) from None
 
 

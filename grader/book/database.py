@@ -60,12 +60,14 @@ class Database:
                 f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
                 f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
             )
-        kept = [] if course.gradebook.exists() else backups(course)
+        is_new = not course.gradebook.exists()
+        kept = backups(course) if is_new else []
         see_that_no_other_s_changes_are_undone(course)
         usable = True
         try:
             with gradebook_file.opened(course) as book:
-                back_up(course)  # also what formgrader has entered, before anything else is
+                if not is_new:
+                    back_up(course)  # also what formgrader has entered, before anything else is
                 bring_up_to_date(book.engine)
                 for table in (REQUESTS, STATUSES, RULES):
                     table.metadata.create_all(book.engine)
@@ -77,6 +79,8 @@ class Database:
                         f"{kept[0].name}",
                         file=sys.stderr,
                     )
+                elif is_new:
+                    print(f"grader: a gradebook was made: {course.gradebook}", file=sys.stderr)
                 yield cls(course, book)
         except CourseError:
             usable = False

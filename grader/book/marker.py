@@ -25,3 +25,5 @@ class Marker:
     recognised: tuple[str, ...]
     notes: tuple[str, ...]
     given: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+    stands_out: tuple[str, ...] = ()

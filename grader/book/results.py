@@ -79,6 +79,11 @@ class Result:
         return tuple(self.marker.recognised) if self.marker else ()
 
     @property
+    def possible(self) -> tuple[str, ...]:
+        """Those that may be the cause of something wrong in it, likewise."""
+        return tuple(self.marker.possible) if self.marker else ()
+
+    @property
     def recognised_before(self) -> frozenset[str]:
         """Those of any hand-in that was graded before this one."""
         return frozenset(text for texts in self.before for text in texts)
@@ -385,4 +390,5 @@ def late_by(row: Mapping[str, Any]) -> timedelta:
 
 def _marker(row: Mapping[str, Any]) -> Marker:
     values = {field.name: row[field.name] for field in fields(Marker)}
-    return Marker(**values | {name: tuple(row[name]) for name in ("recognised", "given", "notes")})
+    lists = ("recognised", "given", "notes", "possible", "stands_out")
+    return Marker(**values | {name: tuple(row[name]) for name in lists})

@@ -126,7 +126,11 @@ MARKERS = Table(
     Column("recognised", JSON, nullable=False),
     Column("given", JSON, nullable=False, server_default="[]"),
     Column("notes", JSON, nullable=False),
+    Column("possible", JSON, nullable=False, server_default="[]"),
+    Column("stands_out", JSON, nullable=False, server_default="[]"),
 )
+_ADDED = ("given", "possible", "stands_out")
+"""Columns of it that gradebooks of earlier versions of this course do not have."""
 EARLIER = Table(  # what was recognised in hand-ins that were graded and that another one has replaced since, in their order
     "transformer_labs_earlier",
     MARKERS.metadata,
@@ -253,7 +257,7 @@ def install_triggers(
 
 
 def bring_up_to_date(engine: Engine) -> None:
-    """Makes our tables and indexes, and adds a column that a gradebook of an earlier version of this course does not have."""
+    """Makes our tables and indexes, and adds columns that a gradebook of an earlier version of this course does not have."""
     MARKERS.metadata.create_all(engine)
     with engine.connect() as connection:
         names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'")).scalars()
@@ -262,8 +266,10 @@ def bring_up_to_date(engine: Engine) -> None:
         if (name := f"transformer_labs_{table}_by_{column}") not in there:
             with engine.begin() as connection:
                 connection.execute(text(f"CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})"))
-    if all(column["name"] != "given" for column in inspect(engine).get_columns(MARKERS.name)):
-        with engine.begin() as connection:
-            connection.execute(
-                text(f"ALTER TABLE {MARKERS.name} ADD COLUMN given JSON NOT NULL DEFAULT '[]'")
-            )
+    has = {column["name"] for column in inspect(engine).get_columns(MARKERS.name)}
+    for name in _ADDED:
+        if name not in has:
+            with engine.begin() as connection:
+                connection.execute(
+                    text(f"ALTER TABLE {MARKERS.name} ADD COLUMN {name} JSON NOT NULL DEFAULT '[]'")
+                )

@@ -66,7 +66,7 @@ def extend(
         )
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
-    student = on_roster(Roster(gradebook.roster().values()), student, not days, allowed)
+    student = on_roster(gradebook, student, not days, allowed)
     allowed(student)
     with gradebook.together():
         gradebook.extend(lab, student, timedelta(days=days), why)
@@ -77,7 +77,7 @@ def extend(
 
 
 def on_roster(
-    roster: Roster, student: str, withdrawn: bool, allowed: Callable[[str], None] = lambda _: None
+    gradebook: Gradebook, student: str, withdrawn: bool, allowed: Callable[[str], None] = lambda _: None
 ) -> str:
     """The id of the person on the roster who is meant; the text as it is where there is no roster.
 
@@ -88,12 +88,18 @@ def on_roster(
     Raises:
         GraderError: nobody on the roster is meant, or several people could be.
     """
+    roster = Roster(gradebook.roster().values())
     meant = roster.meant(student)
     if roster.people and not roster.by_id(meant) and not withdrawn:
         theirs = Roster(each for each in roster.people.values() if _is_allowed(each.student, allowed))
+        work = student in {folder.name for folder in gradebook.course.submitted.glob("*")}
+        merge = (
+            f" if it is another id of somebody on it: grader roster merge {quote(student)} ID;"
+            if work
+            else ""
+        )
         raise GraderError(
-            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
-            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
+            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids;{merge} if somebody is missing: grader roster import FILE."
         )
     return meant
 

@@ -91,6 +91,7 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
     """
 
     from grader.book.gradebook import Gradebook, students_of
+    from grader.book.log import EXTENSION
 
     if context.invoked_subcommand:
         return
@@ -100,7 +101,9 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
         found = gradebook.statuses(among=among)
         spent = gradebook.late_days()
         extended = gradebook.all_extensions()
+        changes = gradebook.changes() if extended else []
         entered = {(each.student, each.lab) for each in found if each.kind == "late days"}
+    reasons = {(each.student, each.lab): each.why for each in changes if each.what == EXTENSION}
     rows = [(each.student, each.lab or "all labs", str(each), each.reason) for each in found]
     rows += [
         (student, lab, f"late days {days}", "spent automatically")
@@ -108,7 +111,7 @@ def status(context: typer.Context, out: TableFile = None, section: Section = Non
         if (student, lab) not in entered and (among is None or student in among)
     ]
     rows += [
-        (student, lab, f"extension {more / timedelta(days=1):.10g}", "")  # its reason is in the log
+        (student, lab, f"extension {more / timedelta(days=1):.10g}", reasons.get((student, lab), ""))
         for (student, lab), more in extended.items()
         if among is None or student in among
     ]
@@ -163,14 +166,13 @@ def _change_status(student: str, what: str, lab: str | None, because: str, withd
     from grader.book.gradebook import Gradebook
     from grader.book.statuses import Status, see_that_the_lab_fits, understood
     from grader.by_hand.extending import on_roster
-    from grader.people.roster import Roster
 
     if not because:
         raise GraderError("Say why, for the log: --because 'ill, note of 3 November'. Nothing has changed.")
     course = Course.find()
     kind, amount = understood(what)
     with Gradebook.open(course) as gradebook:
-        who = on_roster(Roster(gradebook.roster().values()), student, withdrawn)
+        who = on_roster(gradebook, student, withdrawn)
         changed = Status(who, lab or "", kind, amount, because)
         see_that_the_lab_fits(changed)
         if withdrawn and not gradebook.withdraw_status(changed):

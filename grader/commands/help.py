@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import groupby
 from typing import Any
@@ -30,8 +31,27 @@ class _Plain:
             self.format_commands(ctx, formatter)
 
 
+_NUMBERS = (
+    (re.compile(r"valid integer"), "a whole number is needed, such as 3."),
+    (re.compile(r"valid number"), "a number is needed, such as 2.5."),
+    (re.compile(r"greater than or equal to (\S+)"), r"it has to be \1 or more."),
+    (re.compile(r"less than or equal to (\S+)"), r"it has to be \1 or less."),
+)
+"""What the library says of a number, and what is said instead."""
+
+
 class Command(_Plain, TyperCommand):
-    """A command whose help is plain text."""
+    """A command whose help is plain text, and which says in plain words which number it needs."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            for pattern, words in _NUMBERS:
+                if found := pattern.search(error.message):
+                    error.message = found.expand(words)
+                    break
+            raise
 
 
 class Group(_Plain, TyperGroup):

@@ -295,7 +295,9 @@ def roster_lti(
 
 @roster_app.command("remove")
 def roster_remove(
-    students: Annotated[list[str], typer.Argument(metavar="ID", help="Ids on the roster.")],
+    students: Annotated[
+        list[str], typer.Argument(metavar="STUDENT", help="Ids, e-mail addresses or names of people on it.")
+    ],
     keep_work: Annotated[
         bool,
         typer.Option(
@@ -320,8 +322,10 @@ def roster_remove(
     course = Course.find()
     with Gradebook.open(course) as gradebook:
         listed = gradebook.roster()
+        on_it = Roster(listed.values())
+        students = list(dict.fromkeys(map(on_it.meant, students)))
         if strangers := [each for each in students if each not in listed]:
-            near = Roster(listed.values()).near(strangers[0])
+            near = on_it.near(strangers[0])
             raise GraderError(
                 f"Not on the roster: {first_few(strangers)}. Nothing has changed.{near} `grader roster` lists the ids."
             )
@@ -376,11 +380,26 @@ def roster_merge(
         typer.echo(f"{old} has work for {labs}. All of it becomes {new}'s.")
         for lab, loser in planned.dropped.items():
             typer.echo(f"{lab}: {loser}'s work goes to grading/earlier, and its points out of the gradebook.")
-        if not yes and not typer.confirm("Is that right? It cannot be undone"):
+        if not yes and not _confirmed("Is that right? It cannot be undone"):
             typer.echo("Nothing has changed.")
             return
     carry_out(course, planned, keep, because)
     typer.echo(f"{old} is now {new}.")
+
+
+def _confirmed(question: str) -> bool:
+    """
+    Raises:
+        GraderError: nobody can be asked.
+    """
+    try:
+        return typer.confirm(question)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise GraderError(
+            "Nobody can be asked here, so nothing has changed. If it is right, add --yes."
+        ) from None
 
 
 # ---------------------------------------------------------------------------------- teams

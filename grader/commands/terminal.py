@@ -107,15 +107,18 @@ def to_write(text: str | Path) -> Path:
     Raises:
         GraderError: it is one of the course's own, or cannot be written.
     """
-    file = Path(text)
-    if not file.is_dir() and Course.find().owns(file):
+    file, course = Path(text), Course.find()
+    if not file.is_dir() and course.owns(file):
         raise GraderError(
             f"{file} is among the course's own files, which no command writes over. Choose another name, such as grades.csv or grading/reports/grades.csv. Nothing has changed."
         )
     place = file if file.exists() else next(each for each in file.absolute().parents if each.exists())
+    inside = file.resolve().is_relative_to(course.root.resolve())
     problem = (
         "it is a folder: add the name of the file"
         if file.is_dir()
+        else f"there is no folder {file.parent}; make it first, or correct the name"
+        if not file.parent.exists() and not inside and place.is_dir()
         else f"{place} is not a folder"
         if place != file and not place.is_dir()
         else ""

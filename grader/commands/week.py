@@ -30,6 +30,7 @@ from grader.commands.terminal import (
     as_table,
     console,
     described,
+    first_few,
     show_table,
     to_write,
     write_table,
@@ -39,6 +40,7 @@ from grader.errors import GraderError
 from grader.receive.layouts import names_of_layouts
 
 if TYPE_CHECKING:
+    from grader.book.results import Result
     from grader.grade.work import Record
     from grader.people.canvas import Canvas
     from grader.people.roster import Person
@@ -179,10 +181,14 @@ def collect(
       grader collect 02
     """
 
+    from grader.book.gradebook import roster_of
     from grader.book.lateness import late_in_words, undecided
+    from grader.files import printable
     from grader.receive.collect import OUTCOMES
     from grader.receive.collect import collect as collect_lab
+    from grader.receive.whose import NOT_ON_THE_ROSTER
     from grader.reference.lab import Lab
+    from grader.show.standing import perhaps
 
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
@@ -201,6 +207,9 @@ def collect(
     )
     table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
     console.print(as_table(lab, _COLLECTED, table))
+    roster = roster_of(loaded.course)
+    for student in sorted({row.student for row in rows if row.student and NOT_ON_THE_ROSTER in row.why}):
+        typer.echo(f"Not on the roster: {printable(student)}.{perhaps(roster, student)}")
     counts = Counter(row.outcome for row in rows)
     told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
     typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
@@ -260,7 +269,7 @@ def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
 @app.command()
 def uncollect(
     lab: LabName,
-    students: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of students, as in the tables.")],
+    students: Annotated[list[str], typer.Argument(metavar="STUDENT", help="Ids, e-mail addresses or names.")],
     because: Because = "",
 ) -> None:
     """Take back what was collected by mistake. These students then count as not having handed in this lab.
@@ -273,15 +282,19 @@ def uncollect(
       grader uncollect 02 anna ben --because "the folder was lab 03's"
     """
 
+    from grader.book.gradebook import roster_of
     from grader.grade.uncollect import uncollect as take_back
     from grader.reference.lab import Lab
+    from grader.show.standing import collected
 
     if not because:
         raise GraderError(
             "Say why, for the log: --because 'the folder was another lab's'. Nothing has changed."
         )
-    chosen = list(dict.fromkeys(students))
-    for folder in take_back(Lab.load(Course.find(), lab), chosen, because):
+    loaded = Lab.load(Course.find(), lab)
+    roster, there = roster_of(loaded.course), collected(loaded)
+    chosen = list(dict.fromkeys(roster.known(each, there) for each in students))
+    for folder in take_back(loaded, chosen, because):
         typer.echo(f"Moved to {folder}")
     typer.echo(f"No longer handed in for {lab}: {', '.join(chosen)}.")
 
@@ -371,15 +384,31 @@ def _tell_of_other_points(lab: Lab, among: Collection[str] | None) -> None:
 
     with Gradebook.open(lab.course) as gradebook:
         other = [
-            result.student
+            result
             for result in gradebook.results(lab, among)
             if result.marker and round(result.score - result.marker.score, 2)
         ]
     if other:
+        counts = Counter(cause for result in other for cause in _other_points(result))
+        causes = ", ".join(f"{cause} ({counts[cause]})" for cause in _OTHER_POINTS if counts[cause])
         typer.echo(
-            f"What the rules of the term count, points given by hand, and points deducted by decision or for lateness change {len(other)} of the scores (the table shows "
-            f"the points from the checks): see `grader report {lab.name}`."
+            f"The table shows the points from the checks. Scores that differ: {len(other)}. Because of: {causes}. `grader report {lab.name}` shows them."
         )
+
+
+_OTHER_POINTS = (
+    "points given by hand",
+    "what the rules of the term count",
+    "lateness",
+    "a decision about the student",
+)
+
+
+def _other_points(result: Result) -> list[str]:
+    """Which of these make a score another than the checks gave."""
+    every = sum(filter(None, result.points.values()))
+    applies = (every - result.marker.score, every - result.earned, result.penalty, result.deducted)
+    return [cause for cause, points in zip(_OTHER_POINTS, applies, strict=True) if round(points, 2)]
 
 
 _RECORD = ("Student", "State", "Score", "Recognised misconceptions", "Notes")
@@ -391,12 +420,16 @@ _EVERYBODY = 40
 
 def show(lab: str, records: Sequence[Record]) -> None:
     """A table of all submissions; of a large class, only those about which there is something to say, and how many there are of each kind."""
-    if len(records) <= _EVERYBODY:
-        console.print(table_of(lab, records))
-        return
     from grader.run.states import GRADED
 
     told = [record for record in records if record.state != GRADED or record.score is None or record.notes]
+    if len(records) <= _EVERYBODY:
+        console.print(table_of(lab, records))
+        if told and len(records) > 1:
+            typer.echo(
+                f"To look at, because of their state or a note: {first_few([each.student for each in told])}."
+            )
+        return
     if told:
         console.print(table_of(f"{lab}: those to look at", told))
     states = Counter(record.state for record in records)
@@ -651,6 +684,14 @@ def export(
     section: Section = None,
 ) -> None:
     """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas or by LTI.
+
+    \b
+    Labs that each form takes:
+      --format csv       none: it always has all
+      --format canvas    any; all if none is named
+      --format research  any; all if none is named
+      --format moodle    one
+      --canvas, --lti    one
 
     \b
     Examples:

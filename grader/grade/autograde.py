@@ -369,6 +369,8 @@ def _marker_of(graded: Graded, fingerprint: str) -> Marker:
         recognised=record.recognised,
         given=record.given,
         notes=record.notes,
+        possible=record.possible,
+        stands_out=record.stands_out,
     )
 
 
@@ -382,6 +384,8 @@ def _record_of(student: str, marker: Marker, by_hand: int) -> Record:
         marker.recognised,
         marker.notes,
         marker.given,
+        marker.possible,
+        marker.stands_out,
         kept=True,
     )
 
@@ -444,6 +448,10 @@ def locked(course: Course, name: str, busy: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy(busy) from None
+        except IsADirectoryError as error:
+            raise GraderError(
+                f"{error.filename} is a folder, where a file should be. Move it away. {_GO_ON}"
+            ) from None
         except OSError as error:
             raise GraderError(
                 f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "

@@ -19,7 +19,7 @@ from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.files import put
 from grader.grade.autograde import alone
-from grader.people.roster import Person
+from grader.people.roster import Person, Roster
 from grader.reference.lab import Lab
 
 
@@ -65,7 +65,8 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
         entered = {who: gradebook.submissions_of(who) for who in (old, new)}
     had = {who: set(entered[who]) for who in (old, new)}
     if new not in listed:
-        raise GraderError(f"{new!r} is not on the roster. `grader roster` shows the ids that are.")
+        near = Roster(listed.values()).near(new)
+        raise GraderError(f"{new!r} is not on the roster.{near} `grader roster` shows the ids that are.")
     if old == new:
         raise GraderError(f"{old!r} and {new!r} are the same id.")
     both = (listed[old], listed[new]) if old in listed else ()

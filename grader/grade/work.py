@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course_utils.checking.comparison import Verdict
+from course_utils.checking.comparison import Verdict, without_secrets
 from course_utils.checking.expected import Expected, Lesson
 from grader.book.points import Points, points_in
 from grader.course import Course, CourseError
@@ -33,7 +33,16 @@ from grader.reference.follow import FollowThrough, Substitutions
 from grader.reference.lab import Lab, places_of
 from grader.reference.lessons import Mistake, lessons_of, mistakes_of
 from grader.run.notebook import PlainRunner
-from grader.run.states import CRASHED, GRADED, INCOMPLETE, UNREADABLE, Executed, Runner
+from grader.run.states import (
+    CRASHED,
+    GRADED,
+    INCOMPLETE,
+    UNREADABLE,
+    Executed,
+    Runner,
+    says_slow,
+    stopped_in_words,
+)
 
 WORKING = "working "
 """In :attr:`Record.given`: the earlier exercises give no usable values, and the later one is right with the reference in their place."""
@@ -49,6 +58,8 @@ class Record:
         recognised: misconceptions in this submission, as ``exercise: misconception``.
         given: exercises that are right given mistakes in earlier ones, as ``exercise: earlier, earlier``, or with working ones, as
             ``exercise: working earlier, earlier``.
+        possible: misconceptions that may be the cause of a wrong result, as ``exercise: misconception``.
+        stands_out: what the feedback page says of a wrong result without any of these, as ``exercise: sentence``.
         notes: sentences about what was wrong with the submission, and what was done about it.
         kept: whether it was graded before and is unchanged, so that nothing was done this time.
     """
@@ -61,6 +72,8 @@ class Record:
     recognised: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+    stands_out: tuple[str, ...] = ()
     kept: bool = False
 
 
@@ -269,7 +282,14 @@ class Grading:
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
-        remarks = remarkable(self.lab, expected, executed.payloads)  # not in the notebook, which learners get
+        remarks = [  # not in the notebook, which learners get
+            *remarkable(self.lab, expected, executed.payloads),
+            *(
+                stopped_in_words(self.lab.exercises[key].name, self.lab.exercises[key].seconds)
+                for key, verdict in verdicts.items()
+                if not verdict.correct and says_slow(executed.payloads.get(key))
+            ),
+        ]
         return replace(
             graded,
             record=replace(graded.record, notes=(*notes, *remarks)),
@@ -355,6 +375,17 @@ class Grading:
                 f"{verdict.exercise}: {found.name}"
                 for verdict in verdicts.values()
                 for found in verdict.recognised
+            ),
+            possible=tuple(
+                f"{verdict.exercise}: {found.name}"
+                for verdict in verdicts.values()
+                for found in verdict.possible
+            ),
+            stands_out=tuple(
+                f"{verdict.exercise}: {symptom.sentence}"
+                for verdict in map(without_secrets, verdicts.values())
+                if not (verdict.recognised or verdict.possible)
+                for symptom in verdict.symptoms[:1]
             ),
             given=tuple(
                 f"{verdict.exercise}: {WORKING if verdict.given.working else ''}{', '.join(verdict.given.earlier)}"

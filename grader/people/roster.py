@@ -12,7 +12,7 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -626,6 +626,17 @@ def in_section(people: Iterable[Person], section: str) -> frozenset[str]:
 # ---------------------------------------------------------------------------------- whose work it is
 
 
+_MOST_ALIKE = 8
+"""At most this many people are offered."""
+_AS_ALIKE = 0.1
+"""Of the letters: who is less alike than the closest by more than this is not offered."""
+
+
+def described(person: Person) -> str:
+    """The id, with the name if there is one."""
+    return f"{person.student} ({person.name})" if person.name else person.student
+
+
 class NotSure(Exception):
     """Several people on the roster could be meant. ``args[0]`` has them."""
 
@@ -717,13 +728,31 @@ class Roster:
             )
         return meant
 
+    def alike(self, text: str) -> list[Person]:
+        """Who may be meant by what somebody has typed, or by the name of a folder: everybody of whose name it is a part, or else those whose name or id is
+        spelt most like it, the closest first.
+        """
+        words = set(folded(text).split())
+        called = [each for each in self.people.values() if words and words <= {*folded(each.name).split()}]
+        if called:
+            return sorted(called, key=lambda each: (each.last_name, each.first_name, each.student))
+        spelt: dict[str, list[Person]] = {}
+        for each in self.people.values():
+            names = {each.name, f"{each.last_name} {each.first_name}".strip(), each.student}
+            for name in {*names, *(each.name.split() if len(words) == 1 else ())}:
+                spelt.setdefault(folded(name), []).append(each)
+        wanted = " ".join(folded(text).split())
+        found = get_close_matches(wanted, spelt, _MOST_ALIKE)
+        best = max((SequenceMatcher(None, each, wanted).ratio() for each in found), default=0.0)
+        close = [each for each in found if SequenceMatcher(None, each, wanted).ratio() >= best - _AS_ALIKE]
+        return list({each.student: each for name in close for each in spelt[name]}.values())
+
     def near(self, text: str) -> str:
-        """A question whether somebody was meant whose id or name is like what was typed; empty if there is nobody."""
-        words = {
-            folded(word): each.student for each in self.people.values() for word in (each.name, each.student)
-        }
-        near = dict.fromkeys(words[each] for each in get_close_matches(folded(text), words, 3))
-        return f" Did you mean {' or '.join(near)}?" if near else ""
+        """A question whether one of :meth:`alike` was meant; empty if there is nobody."""
+        near = [described(each) for each in self.alike(text)]
+        more = [f"one of {len(near) - _MOST_ALIKE} more"] if len(near) > _MOST_ALIKE else []
+        near = [*near[:_MOST_ALIKE], *more]
+        return f" Did you mean {', '.join(near[:-1])}{' or ' if near[1:] else ''}{near[-1]}?" if near else ""
 
     def _by_login(self, login: str) -> Person | None:
         """

@@ -53,7 +53,8 @@ def _open_inside(course: Course) -> list[Opening]:
     for path in (course.solutions, course.grading, course.build, *others):
         if _mode(path) & 0o077:
             found.append(Opening(path, "others can look into it", f"chmod 700 {shlex.quote(str(path))}"))
-    for path in (course.grading / "seeds.json", course.root / "grades.csv"):
+    tables = sorted(course.root.glob("*.csv"))  # of scores, or class lists
+    for path in (course.grading / "seeds.json", *tables):
         if _mode(path) & 0o077:
             found.append(Opening(path, "others can read it", f"chmod 600 {shlex.quote(str(path))}"))
     for name in (".", "nbgrader_config.py", "notebooks", "course_utils", "grader", ".venv"):

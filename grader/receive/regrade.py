@@ -230,6 +230,11 @@ def _text(data: bytes) -> str:
     Raises:
         Unreadable: it is no text, or too long.
     """
+    if re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", data[:1000], re.IGNORECASE):
+        raise Unreadable(
+            "It is a web page, perhaps the feedback page itself. What is wanted is the small text file that this page offers for each exercise "
+            f"({file_name('<exercise>')}), with the learner's words in it."
+        )
     if len(data) > MAX_FILE:
         raise Unreadable(f"It has more than {MAX_FILE // 2**10} KiB, too much for a request. Write less.")
     wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")

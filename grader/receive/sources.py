@@ -254,6 +254,10 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
         try:
             archive = zipfile.ZipFile(raw)
         except _NO_ZIP as error:
+            if path.suffix.lower() == ".ipynb":
+                raise GraderError(
+                    f"{path} is a single notebook. Put it into a folder, under the name <student>.ipynb, and collect the folder."
+                ) from None
             raise GraderError(
                 f"{path} cannot be read as a zip archive ({printable(str(error))}). Download it again. Archives of "
                 "other kinds are not unpacked: unpack it yourself and collect the folder."

@@ -73,6 +73,18 @@ def says_slow(payload: Any) -> bool:
     return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)
 
 
+def stopped_in_words(name: str, seconds: float) -> str:
+    """A note that an exercise's check was stopped in its first case; :func:`stopped_exercises` reads it."""
+    return f"The check of `{name}` was stopped after {seconds:g} s. Does every loop end?"
+
+
+def stopped_exercises(notes: Iterable[str]) -> list[str]:
+    """The exercises whose checks, by the notes, were stopped because they took too long."""
+    return [
+        found[1] for note in notes if (found := re.match(r"The check of `(\w+)` was stopped after ", note))
+    ]
+
+
 def cells_that_ended(notes: Iterable[str]) -> list[str]:
     """The ids of the cells in which, by the notes of a run, it was cut short."""
     ended = re.compile(rf"Cell `([^`]+)`[^`]* (?:{'|'.join(map(re.escape, ENDINGS.values()))})")

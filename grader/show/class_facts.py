@@ -21,7 +21,14 @@ from grader.book.statuses import Marks
 from grader.grade.work import WORKING
 from grader.receive.refused import Refused
 from grader.reference.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT, UNREADABLE, cells_that_ended
+from grader.run.states import (
+    CRASHED,
+    OUT_OF_MEMORY,
+    TIMED_OUT,
+    UNREADABLE,
+    cells_that_ended,
+    stopped_exercises,
+)
 from grader.show.check_statistics import FEW, Statistics, passes, statistics_of
 from grader.show.pages import percent
 from grader.show.standing import Standing, standing_of, standings
@@ -114,6 +121,7 @@ class HeldMisconception:
 
     Attributes:
         students: those who have it in their last hand-in.
+        may_have: those of whose last hand-in it may be the cause of what is wrong; it is not certain.
         before: of those with several graded hand-ins, how many had it in one before the last. People whose last one was not seen as a whole, and does not show it, are left out.
         kept: how many of these still have it in the last one.
     """
@@ -124,6 +132,7 @@ class HeldMisconception:
     students: tuple[str, ...]
     before: int = 0
     kept: int = 0
+    may_have: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,7 @@ class Analysis:
         sections: student -> section, of those on the roster.
         refused: files that were refused when work was last collected, and why: nobody knows whose they are.
         excused, zeroed: students of whom that was decided, and of whom nothing is graded.
+        strangers: a sentence about people with work who are not on the roster, if there are any.
     """
 
     points: float
@@ -167,6 +177,7 @@ class Analysis:
     refused: tuple[Refused, ...] = ()
     excused: tuple[str, ...] = ()
     zeroed: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -224,6 +235,7 @@ def analyse(
     sections: Mapping[str, str] | None = None,
     refused: Sequence[Refused] = (),
     marks: Mapping[str, Marks] | None = None,
+    strangers: Sequence[str] = (),
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -237,6 +249,7 @@ def analyse(
         sections: student -> section, where known.
         refused: files that are in no student's folder, and why.
         marks: student -> what was decided about this student in the lab.
+        strangers: a sentence about people who are not on the roster, if there are any.
     """
     open_requests = tuple(each for each in requests if not each.decided)
     asked = Counter(each.cell for each in open_requests)
@@ -266,6 +279,7 @@ def analyse(
         tuple(refused),
         tuple(student for student, each in decided.items() if each is Standing.EXCUSED),
         tuple(student for student, each in decided.items() if each is Standing.ZERO),
+        tuple(strangers),
     )
 
 
@@ -386,26 +400,39 @@ def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconcepti
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
     held: dict[str, list[str]] = {}
+    may_have: dict[str, list[str]] = {}
     before: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for result in results:
         now = set(result.recognised)
         for text in sorted(now):
             held.setdefault(text, []).append(result.student)
+        for text in result.possible:
+            may_have.setdefault(text, []).append(result.student)
         earlier = set(result.recognised_before)
         if result.state in ENDED:
             earlier &= now  # of the others, nobody knows whether they are still there
         before.update(earlier)
         kept.update(earlier & now)
     found = []
-    for text in held | dict.fromkeys(before):
+    for text in held | may_have | dict.fromkeys(before):
         exercise, _, name = text.partition(": ")
         entry = known.get((exercise, name))
         title, hint = (entry.title, entry.hint) if entry else (name, "")
         found.append(
-            HeldMisconception(exercise, title, hint, tuple(held.get(text, ())), before[text], kept[text])
+            HeldMisconception(
+                exercise,
+                title,
+                hint,
+                tuple(held.get(text, ())),
+                before[text],
+                kept[text],
+                tuple(may_have.get(text, ())),
+            )
         )
-    return sorted(found, key=lambda each: (-len(each.students), each.exercise, each.title))
+    return sorted(
+        found, key=lambda each: (-len(each.students), -len(each.may_have), each.exercise, each.title)
+    )
 
 
 def _who_needs_help(
@@ -442,6 +469,7 @@ def _who_needs_help(
         elif tried and not ended and share < NEEDS_HELP_BELOW:  # lateness alone is no reason to need help
             of = "" if base == at_stake else " in what most of the class has solved"
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points{of}")
+        reasons += [f"the check of `{name}` was stopped: it took too long" for name in _stopped(result)]
         if len(recognised) >= MANY_MISCONCEPTIONS:
             reasons.append(f"{len(recognised)} misconceptions at once")
         hand_ins = Counter(text for texts in result.before for text in set(texts))
@@ -511,10 +539,22 @@ def _to_begin_with(lab: Lab, names: Mapping[str, str], result: Result) -> str:
     known = {
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
-    for text in result.recognised:
-        exercise, _, which = text.partition(": ")
-        if exercise == name and (entry := known.get((exercise, which))):
-            return f"Begin with `{name}`: {entry.title} Ask them to explain this: {entry.hint}"
+    if name in _stopped(result):
+        return f"Begin with `{name}`: its check was stopped. {_CAUSE[TIMED_OUT]}"
+    for texts, words in ((result.recognised, ""), (result.possible, "it may be this mistake. ")):
+        for text in texts:
+            exercise, _, which = text.partition(": ")
+            if exercise == name and (entry := known.get((exercise, which))):
+                return f"Begin with `{name}`: {words}{entry.title} Ask them to explain this: {entry.hint}"
+    for text in result.marker.stands_out if result.marker else ():
+        exercise, _, sentence = text.partition(": ")
+        if exercise == name:
+            return f"Begin with `{name}`. Their feedback page says: “{sentence}”"
     return (
         f"Begin with `{name}`, the first that is not right: ask what it should return, and for which input."
     )
+
+
+def _stopped(result: Result) -> list[str]:
+    """The exercises that the check had to stop."""
+    return stopped_exercises(result.marker.notes if result.marker else ())

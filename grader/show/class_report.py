@@ -33,7 +33,15 @@ from grader.show.pages import (
     whom_first,
     write_page,
 )
-from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    standings,
+    strangers_in_words,
+)
 
 MANY = 0.25
 """If more than this part of the class may need help, that is about the lab."""
@@ -53,7 +61,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     with Gradebook.open(lab.course) as gradebook:
         entered, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
         requests = gradebook.requests(lab.name, among)
-        enrolled = gradebook.roster() or gradebook.students()
+        roster = gradebook.roster()
+        enrolled = roster or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
         people = gradebook.people()
         marks = by_student(gradebook.statuses(lab.name, among))
@@ -79,6 +88,7 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         anew=handed_in_anew(lab, results),
         sections={student: person.section for student, person in people.items()},
         refused=refused(lab),
+        strangers=strangers_in_words({*there, *(each.student for each in results)}, roster),
     )
     page = page or default_page(lab.course, lab.name, section)
     more = {"checks": rows_of_checks(found), "misconceptions": rows_of_misconceptions(found)}
@@ -174,6 +184,7 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected, and count{'' if count > 1 else 's'} for nobody: see the list below."
         )
+    lines += found.strangers
     if told := found.results[0].counts.told:
         lines.append(told)
     if waiting := sum(facts.waiting for facts in found.exercises if facts.counts != NOT):
@@ -261,7 +272,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
         "of",
         *names.values(),
     ]
-    more = ["misconceptions", "right given an earlier mistake", "notes"]
+    more = ["misconceptions", "may be", "right given an earlier mistake", "notes"]
     rows = [[*header, *more, "may need help (1: first)", "why", "what to begin with"]]
     help_ = {
         one.student: [str(place), "; ".join(one.reasons), one.say]
@@ -304,7 +315,8 @@ def _row(found: Analysis, names: Iterable[str], result: Result) -> list[str]:
         f"{result.score:g}",
         f"{found.points:g}",
         *("" if points is None else f"{points:g}" for points in given),
-        "; ".join(result.marker.recognised) if result.marker else "",
+        "; ".join(result.recognised),
+        "; ".join(result.possible),
         "; ".join(follows),
         " ".join(found.notes(result)),
     ]
@@ -361,11 +373,19 @@ def rows_of_checks(found: Analysis) -> list[list[str]]:
 def rows_of_misconceptions(found: Analysis) -> list[list[str]]:
     """A heading, and a row for each misconception, in the order of the page."""
     rows = [
-        ["exercise", "misconception", "students", "had it in an earlier hand-in", "still have it in the last"]
+        [
+            "exercise",
+            "misconception",
+            "students",
+            "may have it",
+            "had it in an earlier hand-in",
+            "still have it in the last",
+        ]
     ]
     for held in found.misconceptions:
         known = [str(held.before), str(held.kept)] if found.several else ["", ""]
-        rows.append([held.exercise, held.title, str(len(held.students)), *known])
+        counts = [str(len(held.students)), str(len(held.may_have))]
+        rows.append([held.exercise, held.title, *counts, *known])
     return rows
 
 

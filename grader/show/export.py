@@ -11,9 +11,11 @@ The formats are taken from the systems' source code: Canvas's gradebook (``lib/g
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +40,7 @@ from grader.show.standing import (
     in_words,
     scores_of,
     standings,
+    strangers_in_words,
 )
 
 if TYPE_CHECKING:
@@ -110,6 +113,7 @@ class _Here:
         people: student -> who it is.
         others: students of whom something is there and who are not among these people.
         table: nbgrader's own, if it is wanted.
+        strangers: a sentence about people with work who are not on the roster, if there are any.
     """
 
     def __init__(
@@ -119,7 +123,7 @@ class _Here:
             entered = {lab: gradebook.results(lab, among) for lab in labs}
             there = {lab.name: _among(collected(lab), among) for lab in labs}
             self.marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in labs}
-            people = gradebook.people()
+            people, roster = gradebook.people(), gradebook.roster()
             counts = {lab: gradebook.counted(lab) for lab in labs}
             self.table = gradebook.table(there) if with_table else []
         self.people = {who: person for who, person in people.items() if among is None or who in among}
@@ -140,6 +144,9 @@ class _Here:
         self._counts = {lab.name: (lab, each) for lab, each in counts.items()}
         self.counted = {lab.name for lab, each in counts.items() if each.told}
         known = {student for who in (*there.values(), *self.marks.values()) for student in who}
+        with_work = {student for who in there.values() for student in who}
+        with_work |= {each.student for found in entered.values() for each in found}
+        self.strangers = strangers_in_words(with_work, roster)
         self.others = sorted(known - self.people.keys())
 
     def most(self, name: str) -> float:
@@ -156,7 +163,9 @@ class _Here:
         Args:
             how: what becomes of scores to which points for written answers have still to be added.
         """
-        told = [note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)]
+        told = self.strangers + [
+            note for name, of_lab in self.stand.items() for note in in_words(name, of_lab)
+        ]
         waiting = {name: len(students) for name, students in self.waiting.items() if students}
         return told + [
             f"{name}: written answers wait to be graded. Students: {count}. {how}"
@@ -263,10 +272,26 @@ def _canvas(here: _Here, shown: Sequence[str], file: Path) -> list[str]:
         )
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
-    return [
-        f"{without} of {len(rows)} students have no Canvas number here: Canvas looks for them by login ID, then by name. "
-        "To have their numbers, import Canvas's gradebook export with `grader roster import FILE`."
-    ] * bool(without)
+    empty = [told for lab in shown if (told := _without_score(here, lab, numbers))]
+    notes = [f"An empty cell leaves what Canvas has. {'; '.join(empty)}."] if empty else []
+    if without:
+        notes.append(
+            f"{without} of {len(rows)} students have no Canvas number here: Canvas looks for them by login ID, then by name. "
+            "To have their numbers, import Canvas's gradebook export with `grader roster import FILE`."
+        )
+    return notes
+
+
+def _without_score(here: _Here, lab: str, students: Collection[str]) -> str:
+    """Of how many of these students a lab has no score, by the reason; empty if there are none. Who is excused is not among them."""
+    final, stand = here.final(lab), here.stand[lab]
+    states = Counter(
+        "answers wait to be graded by hand" if student in here.waiting[lab] and stand[student].seen else state
+        for student in students
+        if student not in final
+        and (state := stand.get(student, Standing.NOT_HANDED_IN)) is not Standing.EXCUSED
+    )
+    return f"{lab}: {', '.join(f'{count} {state}' for state, count in states.items())}" if states else ""
 
 
 def _canvas_cell(score: float | None, standing: Standing | None) -> str:
@@ -339,7 +364,10 @@ def write_feedback_zip(
     scratch = file.parent / f".{file.name}.new"
     try:
         make_private(file.parent)
-        with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            open(scratch, "wb", opener=for_owner) as written,
+            zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             for page in pages:
                 student = page.parts[-3]
                 name = name_in_id(student).replace("_", " ")  # Moodle splits names there
@@ -380,10 +408,15 @@ def see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
 
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:
-    """Writes a table that a spreadsheet can open without running anything in it."""
+    """Writes a table that a spreadsheet can open without running anything in it. A new file is its owner's only: such tables have names and scores."""
     make_private(file.parent)
-    with file.open("w", encoding="utf-8", newline="") as opened:
+    with open(file, "w", encoding="utf-8", newline="", opener=for_owner) as opened:
         csv.writer(opened).writerows([inert(cell) for cell in row] for row in rows)
+
+
+def for_owner(path: str, flags: int) -> int:
+    """An opener for ``open``: a file that it makes can be read by its owner only."""
+    return os.open(path, flags, 0o600)
 
 
 def inert(cell: str) -> str:

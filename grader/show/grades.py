@@ -22,7 +22,10 @@ from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
 from grader.show.export import write_csv
-from grader.show.standing import Standing, collected, graded, handed_in_anew, standings
+from grader.show.standing import Standing, collected, graded, handed_in_anew, is_over, standings
+
+NOT_RELEASED = "not released"
+"""How everybody stands in a lab that is not out yet."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class _Class:
         most: graded cell -> points that are part of 100 %.
         due: when the lab had to be handed in; None if there is no deadline.
         begun: whether anything in it has been graded.
+        released: whether it is in the gradebook.
         more: student -> how much more time this student has.
         days: student -> late days that are spent.
         anew: who has handed in anew since.
@@ -52,6 +56,7 @@ class _Class:
     most: Mapping[str, float]
     due: datetime | None
     begun: bool
+    released: bool
     more: Mapping[str, timedelta]
     days: Mapping[str, int]
     anew: frozenset[str]
@@ -74,7 +79,7 @@ def final_grades(course: Course, among: Collection[str] | None = None, now: date
         expected = gradebook.roster() or people
         students = sorted(each for each in expected if among is None or each in among)
         labs = sorted({lab for category in rules.categories for lab in category.labs})
-        spent = gradebook.late_days()
+        spent, released = gradebook.late_days(), gradebook.deadlines().keys()
         rows: dict[str, list[InLab]] = {student: [] for student in students}
         for name in labs:
             lab = Lab.load(course, name)
@@ -87,6 +92,7 @@ def final_grades(course: Course, among: Collection[str] | None = None, now: date
                 gradebook.counted(lab).most(lab.points_of_cells),
                 gradebook.deadline(lab),
                 bool(results),
+                name in released,
                 gradebook.times(lab),
                 {student: days for (student, of), days in spent.items() if of == name},
                 frozenset(handed_in_anew(lab, results.values())),
@@ -110,9 +116,9 @@ def _in_lab(
         is_open = standing is Standing.COLLECTED and not decided.dropped
         return InLab(name, standing, False, most, decision=told, open=is_open, late_days=days)
     if standing is Standing.NOT_HANDED_IN:
-        due = same.due + same.more.get(student, timedelta()) if same.due else None
-        over = same.begun if due is None else due <= now
-        return InLab(name, standing, over, most, decision=told, open=not over)
+        over = is_over(same.due, same.more.get(student, timedelta()), same.begun, now)
+        state = standing if same.released else NOT_RELEASED
+        return InLab(name, state, over, most, decision=told, open=not over)
     if result is None:  # a zero of whom there is nothing
         return InLab(name, standing, True, most, score=Decimal(0), droppable=False, decision=told)
     earned, kept, score = (_cents(each) for each in (result.earned, result.after_lateness, result.score))
@@ -222,11 +228,16 @@ def summary(term: Term) -> list[str]:
         counts = Counter(found.grade or "below the last grade" for found in known)
         names = [*(name for name, _ in term.rules.grades), "below the last grade"]
         lines.append(", ".join(f"{name}: {counts[name]}" for name in names if counts[name]) + ".")
-    of_lab = Counter(lab for found in term.finals.values() for lab in found.open)
-    if of_lab:
+    labs = [each for found in term.finals.values() for each in found.labs]
+    to_come = {each.lab for each in labs if each.state == NOT_RELEASED}
+    of_lab = Counter(lab for found in term.finals.values() for lab in found.open if lab not in to_come)
+    if of_lab or to_come:
         may = sum(bool(found.open) for found in term.finals.values())
         told = ", ".join(f"{lab} ({count})" for lab, count in sorted(of_lab.items()))
-        lines.append(
-            f"{may} may still change, because of work that is not due, not graded, or not graded in full: {told}."
-        )
+        because = [f"work that is not due, not graded, or not graded in full: {told}"] if told else []
+        if to_come:
+            because.append(
+                f"{len(to_come)} lab{' that is' if len(to_come) == 1 else 's that are'} not released yet"
+            )
+        lines.append(f"{may} may still change, because of {', and of '.join(because)}.")
     return lines

@@ -15,7 +15,7 @@ from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.people.students import student_id
 from grader.reference.lab import Lab
-from grader.show.export import write_csv
+from grader.show.export import for_owner, write_csv
 
 TALK_TO = 5
 """Of those who may need help, so many are named in the sentences at the top: more than anybody talks to in a week is no list to act on."""
@@ -56,7 +56,8 @@ def write_page(
     tables |= {table.with_stem(f"{table.stem}-{name}"): found for name, found in (more or {}).items()}
     try:
         make_private(page.parent)
-        page.write_text(html, "utf-8")
+        with open(page, "w", encoding="utf-8", opener=for_owner) as opened:
+            opened.write(html)
         for file, found in tables.items():
             write_csv(file, found)
     except OSError as error:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from grader.book.gradebook import Gradebook
 from grader.book.results import Result
 from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course, CourseError
-from grader.people.roster import NotSure, Roster, in_section
+from grader.people.roster import NotSure, Roster, described, in_section
 from grader.receive.handed_in import fingerprint_of_submission
 from grader.receive.refused import refused
 from grader.reference.lab import Lab
@@ -61,6 +62,18 @@ def standing_of(result: Result | None, collected: bool, marks: Marks = NONE) -> 
     if result.state == UNREADABLE:
         return Standing.UNREADABLE
     return Standing.CUT_SHORT if result.state in CUT_SHORT else Standing.GRADED
+
+
+def is_over(due: datetime | None, more: timedelta, begun: bool, now: datetime) -> bool:
+    """Whether a lab that somebody has not handed in counts against them: once their own deadline has passed; without a deadline, once anything in the
+    lab has been graded.
+
+    Args:
+        due: when the lab has to be handed in (UTC); None: at any time.
+        more: how much more time this person has.
+        begun: whether anything in the lab has been graded.
+    """
+    return begun if due is None else due + more <= now
 
 
 def collected(lab: Lab) -> frozenset[str]:
@@ -179,7 +192,7 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     roster = Roster(people.values())
     strange = sorted({student for who in there.values() for student in who if student not in people})
     strangers = [
-        f"{student}, with work for {', '.join(name for name in course.labs() if student in there[name])}.{_perhaps(roster, student)}"
+        f"{student}, with work for {', '.join(name for name in course.labs() if student in there[name])}.{perhaps(roster, student)}"
         for student in strange
     ]
     notes = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
@@ -204,14 +217,25 @@ def _state(standing: Standing, score: float, anew: bool) -> str:
     return f"{score:g} ({', '.join(notes)})" if notes else f"{score:g}"
 
 
-def _perhaps(roster: Roster, student: str) -> str:
+def perhaps(roster: Roster, student: str) -> str:
+    """Whose work it may be that lies under an id that is not on the roster, and what to do then."""
+    name, _, number = student.rpartition("_")
     try:
-        name, _, number = student.rpartition("_")
         person = roster.find(student, student) or roster.find(name=name, canvas=number)
-    except NotSure:
-        return " Several people on the roster are called so."
-    return (
-        f" Perhaps {person.student} ({person.name})? If so: grader roster merge {shlex.quote(student)} {shlex.quote(person.student)}"
-        if person
-        else ""
-    )
+        near = [person] if person else roster.alike(student) or roster.alike(name)
+    except NotSure as error:
+        near = error.args[0]
+    merge = f"grader roster merge {shlex.quote(student)}"
+    if len(near) == 1:
+        (person,) = near
+        return f" Perhaps {described(person)}? If so: {merge} {shlex.quote(person.student)}"
+    told = f" Perhaps {', '.join(map(described, near[:10]))}?" if near else ""
+    return f"{told} If it is another id of somebody on the roster: {merge} ID"
+
+
+def strangers_in_words(students: Iterable[str], roster: Collection[str]) -> list[str]:
+    """A sentence about people with work who are not on the roster, if there are any and there is a roster."""
+    strange = sorted({*students} - {*roster}) if roster else []
+    if not strange:
+        return []
+    return [f"Not on the roster, but with work: {_first(strange)}. `grader roster` says who that may be."]

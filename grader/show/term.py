@@ -9,8 +9,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import jinja2
@@ -26,7 +26,16 @@ from grader.people.roster import Person
 from grader.reference.lab import Lab
 from grader.show.class_facts import NEEDS_HELP_BELOW, share_of
 from grader.show.pages import FIRST, default_page, in_short, percent, title_of, whom_first, write_page
-from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    is_over,
+    standing_of,
+    strangers_in_words,
+)
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -37,8 +46,9 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read and ran to its end,
-    ``waiting`` work that is not graded yet, ``excused`` and ``zeroed`` whom an instructor has excused or given a zero, and ``anew`` what is newer than its grade.
+    """How a lab went. ``graded`` counts what could be read and ran to its end, and ``mean`` is its mean share of the points, None if there is none;
+    ``waiting`` is work that is not graded yet, ``missing`` those of whom there is none, ``not_due`` those of them who still have time, ``excused`` and ``zeroed`` whom an
+    instructor has excused or given a zero, and ``anew`` what is newer than its grade.
     """
 
     name: str
@@ -53,6 +63,7 @@ class LabFacts:
     zeroed: int = 0
     ended: int = 0
     """Submissions that crashed, or ran out of time or memory."""
+    not_due: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ class StudentFacts:
         states: for each lab, how this student stands in it.
         again: titles of misconceptions that were recognised in two labs or more.
         expected: whether this student is in the course; of others, what they have handed in is shown.
+        not_due: places of the labs that were not handed in, and for which this student still has time.
         reasons: why to talk to this student; empty if nothing stands out.
     """
 
@@ -72,6 +84,12 @@ class StudentFacts:
     states: tuple[Standing, ...]
     again: tuple[str, ...]
     expected: bool = True
+    not_due: frozenset[int] = frozenset()
+
+    @property
+    def due(self) -> int:
+        """How many labs should have been handed in, or were."""
+        return len(self.shares) - len(self.not_due)
 
     @property
     def waiting(self) -> tuple[bool, ...]:
@@ -104,8 +122,10 @@ class StudentFacts:
 
     @property
     def mean(self) -> float | None:
-        """Mean share over the labs, where what was not handed in counts as 0, and what waits or is excused does not count. None if nothing counts."""
-        count = len(self.shares) - sum(self.waiting) - self.excused
+        """Mean share over the labs, where what was not handed in in time counts as 0, and what waits, is excused or is not due yet does not count. None if
+        nothing counts.
+        """
+        count = self.due - sum(self.waiting) - self.excused
         return sum(self.earned) / count if count else None
 
     @property
@@ -117,7 +137,7 @@ class StudentFacts:
     @property
     def reasons(self) -> tuple[str, ...]:
         found = []
-        asked = len(self.shares) - self.excused - self.zeroed
+        asked = self.due - self.excused - self.zeroed
         if self.expected and asked - self.handed_in >= _MANY_MISSING:
             found.append(f"handed in {self.handed_in} of {asked}")
         if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
@@ -151,7 +171,9 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint."""
+    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint; ``strangers``: a sentence about
+    people with work who are not on the roster, if there are any.
+    """
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
@@ -159,11 +181,14 @@ class Term:
     people: Mapping[str, Person]
     requests: tuple[Request, ...]
     hints: Mapping[str, str] = field(default_factory=dict)
+    strangers: tuple[str, ...] = ()
 
     def to_begin_with(self, one: StudentFacts) -> str:
         """What to talk about first with a student who stands out."""
         missing = [
-            lab for lab, state in zip(self.labs, one.states, strict=True) if state is Standing.NOT_HANDED_IN
+            lab
+            for place, (lab, state) in enumerate(zip(self.labs, one.states, strict=True))
+            if state is Standing.NOT_HANDED_IN and place not in one.not_due
         ]
         if not one.handed_in:
             return "Ask whether they are still in the course. If not: `grader roster remove`; if so, agree on one lab and a day for it."
@@ -216,6 +241,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         labs = [Lab.load(course, name) for name in course.labs()]
         entered = {lab.name: gradebook.results(lab, among) for lab in labs}
         deadlines = {lab.name: gradebook.deadline(lab) for lab in labs}
+        more = {lab.name: gradebook.times(lab) for lab in labs}
         people, listed = gradebook.people(), gradebook.roster()
         requests = gradebook.requests(among=among)
         marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in labs}
@@ -236,7 +262,20 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
     of_these = {lab.name: there[lab.name] for lab, _ in results}
-    found = analyse(results, of_these, listed or people, people, among, requests, anew, marks)
+    expected = listed or people
+    not_due = {
+        lab.name: {
+            student
+            for student in expected
+            if not is_over(
+                deadlines[lab.name], more[lab.name].get(student, timedelta()), bool(graded_there), now
+            )
+        }
+        for lab, graded_there in results
+    }
+    found = analyse(results, of_these, expected, people, among, requests, anew, marks, not_due)
+    with_work = {student for who in there.values() for student in who}
+    found = replace(found, strangers=tuple(strangers_in_words(with_work, listed)))
     page = page or default_page(course, "term", section)
     more = {"misconceptions": rows_of_misconceptions(found)}
     return page, *write_page(page, as_html(found, section), as_rows(found), more)
@@ -251,6 +290,7 @@ def analyse(
     requests: Sequence[Request] = (),
     anew: Mapping[str, int] | None = None,
     marks: Mapping[str, Mapping[str, Marks]] | None = None,
+    not_due: Mapping[str, Collection[str]] | None = None,
 ) -> Term:
     """The facts about a term.
 
@@ -262,6 +302,7 @@ def analyse(
         requests: to look again, open and decided.
         anew: lab -> how many have handed in anew since they were graded.
         marks: lab -> student -> what was decided about this student there.
+        not_due: lab -> students who still have time for it.
     """
     of_lab = {lab.name: {one.student: one for one in found} for lab, found in results}
     decided = {lab.name: (marks or {}).get(lab.name, {}) for lab, _ in results}
@@ -270,23 +311,33 @@ def analyse(
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
     held = _held(results)
-    students = [
-        StudentFacts(
-            student,
-            tuple(shares[lab.name].get(student) for lab, _ in results),
-            tuple(
-                standing_of(
-                    of_lab[lab.name].get(student),
-                    student in collected[lab.name],
-                    decided[lab.name].get(student, NONE),
-                )
-                for lab, _ in results
-            ),
-            tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
-            student in expected,
+    students = []
+    for student in everybody:
+        states = tuple(
+            standing_of(
+                of_lab[lab.name].get(student),
+                student in collected[lab.name],
+                decided[lab.name].get(student, NONE),
+            )
+            for lab, _ in results
         )
-        for student in everybody
-    ]
+        students.append(
+            StudentFacts(
+                student,
+                tuple(shares[lab.name].get(student) for lab, _ in results),
+                states,
+                tuple(
+                    title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1
+                ),
+                student in expected,
+                frozenset(
+                    place
+                    for place, (lab, _) in enumerate(results)
+                    if states[place] is Standing.NOT_HANDED_IN
+                    and student in (not_due or {}).get(lab.name, ())
+                ),
+            )
+        )
     facts = [
         _lab_facts(lab, place, students, shares[lab.name], (anew or {}).get(lab.name, 0))
         for place, (lab, _) in enumerate(results)
@@ -321,8 +372,7 @@ def _lab_facts(
     Args:
         place: of the lab among all labs.
     """
-    zeroed = {each.student for each in students if each.states[place] is Standing.ZERO}
-    seen = [share for student, share in shares.items() if student not in zeroed]
+    seen = [shares[each.student] for each in students if each.states[place] is Standing.GRADED]
     return LabFacts(
         lab.name,
         title_of(lab),
@@ -335,6 +385,7 @@ def _lab_facts(
         sum(each.states[place] is Standing.EXCUSED for each in students),
         sum(each.states[place] is Standing.ZERO for each in students),
         sum(each.states[place] is Standing.CUT_SHORT for each in students),
+        sum(each.expected and place in each.not_due for each in students),
     )
 
 
@@ -440,9 +491,10 @@ def summary(found: Term) -> list[str]:
         lines.append(
             f"{waiting} {are} collected, not graded yet: {they} not in these figures. To grade: {', '.join(labs)}."
         )
+    lines += found.strangers
     if unread := sum(lab.unreadable for lab in found.labs):
         lines.append(
-            f"{unread} {'submissions are' if unread > 1 else 'submission is'} unreadable, and count{'' if unread > 1 else 's'} with 0 points unless somebody gave some."
+            f"{unread} {'submissions are' if unread > 1 else 'submission is'} unreadable: no part of a lab's mean, and 0 points in the student's own unless somebody gave some."
         )
     return lines
 
@@ -461,8 +513,8 @@ def in_words(student: StudentFacts) -> str:
         Standing.ZERO: "zero, by decision",
     }
     return ", ".join(
-        words.get(state) or percent(share or 0.0)
-        for share, state in zip(student.shares, student.states, strict=True)
+        "not due yet" if place in student.not_due else words.get(state) or percent(share or 0.0)
+        for place, (share, state) in enumerate(zip(student.shares, student.states, strict=True))
     )
 
 
@@ -492,7 +544,7 @@ def as_rows(found: Term) -> list[list[str]]:
         change = "" if each.change is None else f"{100 * each.change:.1f}"
         who = [each.student, person.name, person.section]
         mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
-        counts = [str(each.handed_in), str(len(each.shares)), mean, change]
+        counts = [str(each.handed_in), str(each.due), mean, change]
         rows.append(
             [
                 *who,
@@ -500,7 +552,10 @@ def as_rows(found: Term) -> list[list[str]]:
                 *counts,
                 " ".join(each.again),
                 "; ".join(each.reasons),
-                *each.states,
+                *(
+                    f"{state}, not due yet" if place in each.not_due else state
+                    for place, state in enumerate(each.states)
+                ),
                 found.to_begin_with(each) if each.reasons else "",
             ]
         )

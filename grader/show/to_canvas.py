@@ -15,11 +15,13 @@ from pathlib import Path
 from grader.book.gradebook import Gradebook
 from grader.book.sent import Sent
 from grader.book.statuses import Kind
+from grader.book.tables import NO_RESPONSE
 from grader.errors import GraderError
 from grader.left_out import LeftOut
 from grader.people.canvas import BATCH, Assignment, Canvas, Entry, NotAllEntered
 from grader.people.students import number_in_id
 from grader.reference.lab import Lab
+from grader.show.class_facts import names_of_cells
 from grader.show.export import see_that_nobody_shares
 from grader.show.pages import title_of
 from grader.show.wanted import WAITING, Wanted, the_same, why_it_stays
@@ -37,6 +39,7 @@ class Difference:
         grade: whether the grade is another one there.
         late: seconds after the student's deadline, if it is not late in Canvas; else None.
         page: a feedback page that Canvas does not have; else None.
+        words: what people who have read the work say on that page, a line for each exercise.
     """
 
     student: str
@@ -47,6 +50,7 @@ class Difference:
     grade: bool = True
     late: float | None = None
     page: Path | None = None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,15 @@ def differences(
         if differs or page or mark:
             found.append(
                 Difference(
-                    student, entry.name, here.numbers[student], entry.points, after, differs, mark, page
+                    student,
+                    entry.name,
+                    here.numbers[student],
+                    entry.points,
+                    after,
+                    differs,
+                    mark,
+                    page,
+                    here.words(student) if page else (),
                 )
             )
     notes = [*left.sentences()]
@@ -151,6 +163,16 @@ class _Here(Wanted):
         }
         self.numbers = {student: number or number_in_id(student) for student, number in known.items()}
         see_that_nobody_shares("Canvas", self.numbers)
+        self._names = names_of_cells(lab)
+
+    def words(self, student: str) -> tuple[str, ...]:
+        """What people who have read a student's work say about it, a line for each exercise."""
+        found = next(each for each in self.results if each.student == student)
+        return tuple(
+            f"{self._names.get(cell, cell)}: {comment}"
+            for cell, comment in found.comments.items()
+            if comment.strip() and comment != NO_RESPONSE and cell not in found.waiting
+        )
 
 
 def _may_be_sent(
@@ -275,7 +297,7 @@ def send(lab: Lab, canvas: Canvas, differences: Differences) -> list[str]:
                 content = each.page.read_bytes() if each.page else b""
                 file = (f"{lab.name}.html", content) if each.page else None
                 text = f"Feedback on “{title_of(lab)}”: download the page and open it in a browser."
-                canvas.comment(each.number, text, file, each.late)
+                canvas.comment(each.number, "\n\n".join([text, *each.words]), file, each.late)
             except GraderError as error:
                 raise GraderError(
                     f"{error} This was at {each.student}. Grades are entered; of {len(rest)} feedback pages and marks for lateness, {count} are in Canvas, and this one may be. The "

@@ -200,6 +200,17 @@ def test_points_that_formgrader_gave_before_the_last_command_count_as_known(cour
     on_roster(course)
 
 
+def test_a_gradebook_that_is_made_is_told_and_has_one_backup(tmp_path, capsys):
+    course = Course(tmp_path)
+    with Gradebook.open(course):
+        pass
+    assert f"a gradebook was made: {course.gradebook}" in capsys.readouterr().err
+    assert len(backups(course)) == 1 and backups(course)[0].contents()
+    with Gradebook.open(course):
+        pass
+    assert capsys.readouterr().err == ""
+
+
 def test_a_command_that_changes_nothing_writes_nothing(course):
     files = (course.gradebook, marker_of(course), folder_of(course))
     before = [file.stat().st_mtime_ns for file in files]
@@ -306,7 +317,7 @@ def test_any_gradebook_can_be_put_in_place_and_the_one_before_it_stays(course, m
     [
         ("nothing", None, "no backup 'nothing'"),
         ("empty.db", b"", "is not a gradebook"),
-        ("text.db", b"not a database" * 100, "is damaged"),
+        ("text.db", b"not a database" * 100, "text.db is not a gradebook. Nothing has changed."),
     ],
 )
 def test_what_is_no_gradebook_is_not_put_in_place(course, monkeypatch, name, content, words):

@@ -21,6 +21,8 @@ from grader.book.rubric import questions as questions_in
 from grader.cli import COMMANDS, app
 from grader.commands import week
 from grader.course import Course, CourseError
+from grader.errors import GraderError
+from grader.grade.autograde import alone
 from grader.grade.work import Record
 from grader.reference.lab import Lab
 
@@ -200,6 +202,48 @@ def test_a_command_says_which_lab_it_understood(monkeypatch):
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(app, ["doctor", str(ROOT / "README.md"), "--lab", "attention"])
     assert done.exit_code == 1 and "may be several labs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["requests", "show", "abc"], "'NO': a whole number is needed, such as 3."),
+        (["extend", "00", "anna", "--days", "soon"], "'--days': a number is needed, such as 2.5."),
+        (["extend", "00", "anna", "--days", "-1"], "'--days': it has to be 0 or more."),
+        (["extend", "00", "anna", "--days", "5000"], "'--days': it has to be 3650 or less."),
+        (["autograde", "00", "--jobs", "0"], "'--jobs': it has to be 1 or more."),
+        (["build", "00", "--seeds", "x"], "'--seeds': a whole number is needed, such as 3."),
+    ],
+)
+def test_a_number_that_is_none_is_told_in_plain_words(monkeypatch, command, said):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2 and said in done.stderr and "Input should" not in done.stderr, done.stderr
+
+
+def test_no_folder_is_made_outside_the_course_because_of_a_slip(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(app, ["gradescope", "00", "--out", str(tmp_path / "slip" / "x.zip")])
+    assert done.exit_code == 1 and "there is no folder" in done.output and not (tmp_path / "slip").exists()
+
+
+def test_a_folder_in_the_place_of_a_lock_is_named(tmp_path):
+    course = Course(tmp_path)
+    (course.grading / "autograde.lock").mkdir(parents=True)
+    with (
+        pytest.raises(GraderError, match=r"autograde\.lock is a folder, where a file should be"),
+        alone(course),
+    ):
+        pass
+
+
+def test_of_a_small_class_those_to_look_at_are_named_below_the_table(capsys, monkeypatch):
+    monkeypatch.setattr(week, "console", Console(width=150))
+    usual = [Record(f"s{number:03}", "graded", 7.5, 10) for number in range(20)]
+    week.show("02_self_attention", [*usual, Record("odd", "graded", 9, 10, notes=("A cell was missing.",))])
+    assert "To look at, because of their state or a note: odd." in capsys.readouterr().out
+    week.show("02_self_attention", usual)
+    assert "To look at" not in capsys.readouterr().out
 
 
 def test_of_a_large_class_the_table_has_those_to_look_at_and_the_others_are_counted(capsys, monkeypatch):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Misconception
@@ -71,7 +73,7 @@ def test_other_arrays_other_errors_and_properties_are_said_apart():
 
 def test_what_could_not_be_tested_is_neither_right_nor_wrong():
     checks = (
-        wrong(0, "ValueError: no"),
+        wrong(0, "`weights` has shape (2,); expected (3,)."),
         CheckResult("Sums to 1.", False, NOT_REACHED),
         CheckResult("Is finite.", False, NOT_REACHED),
     )
@@ -83,6 +85,24 @@ def test_what_could_not_be_tested_is_neither_right_nor_wrong():
     )
     assert html.count('aria-label="failed"') == 1 and html.count('aria-label="not tested"') == 1
     assert "Sums to 1." in html.partition("<details>")[2]
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "ValueError: no",
+        "ValueError",
+        "ValueError (softmax, line 3 of its cell: raise ValueError)",
+        "It was still computing after 10 seconds and was stopped.",
+        "It did nothing for 20 seconds and was stopped.",
+    ],
+)
+def test_what_raised_or_was_stopped_gave_no_result_of_a_wrong_form(detail):
+    checks = (wrong(0, detail), wrong(1, "IndexError: no"), CheckResult("Sums to 1.", False, NOT_REACHED))
+    for shown in texts(Verdict("f", checks)):
+        assert "1 check skipped: there is no result to test." in shown and "right form" not in shown
+    some = (*checks, wrong(2, "It returned 2 values; expected just `weights`."))
+    assert all("right form" in shown for shown in texts(Verdict("f", some)))
 
 
 def test_what_holds_is_one_line_that_opens():

@@ -94,7 +94,7 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
         exchange / "transformer-labs" / "inbound",
     ):
         folder.mkdir(parents=True)
-    for file in (course.grading / "seeds.json", course.root / "grades.csv"):
+    for file in (course.grading / "seeds.json", course.root / "grades.csv", course.root / "students.csv"):
         file.touch()
     with (course.root / "nbgrader_config.py").open("a") as file:
         file.write(f"\nget_config().Exchange.root = {str(exchange)!r}\n")
@@ -106,7 +106,7 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
     assert {path: mode(path) for path in course.root.parent.rglob("*")} == modes
     found, _ = openings(course)
     assert {opening.path.name for opening in found} == {
-        *("solutions", "grading", ".build", ".git", ".replaced", "seeds.json", "grades.csv"),
+        *("solutions", "grading", ".build", ".git", ".replaced", "seeds.json", "grades.csv", "students.csv"),
         *("notebooks", "ex change", "inbound"),
     }
     for opening in found:

@@ -493,6 +493,8 @@ def test_an_empty_roster_says_how_to_fill_it(lab, monkeypatch):
         ["roster", "remove", "an"],
         ["extend", LAB, "an", "--days", "1"],
         ["status", "set", "an", "excused", LAB, "--because", "ill"],
+        ["uncollect", LAB, "an", "--because", "the wrong folder"],
+        ["roster", "merge", "ben", "an"],
     ],
 )
 def test_a_slip_in_an_id_is_said_with_whom_it_may_be_and_makes_nothing(tmp_path, monkeypatch, command):
@@ -502,7 +504,7 @@ def test_a_slip_in_an_id_is_said_with_whom_it_may_be_and_makes_nothing(tmp_path,
     monkeypatch.chdir(course.root)
     told = CliRunner().invoke(app, command)
     text = " ".join(told.output.split())
-    assert told.exit_code == 1 and "ot on the roster" in text and "Did you mean anna?" in text, text
+    assert told.exit_code == 1 and "ot on the roster" in text and "Did you mean anna (Anna Ey)?" in text, text
     assert not list(course.grading.rglob("an.html"))
 
 
@@ -517,6 +519,73 @@ def test_whoever_types_a_name_for_one_student_means_the_id(tmp_path, monkeypatch
     assert logged.exit_code == 0 and "1 change" in logged.output and "is now" not in logged.output
     graded = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--student", called])
     assert "There is no submission" in graded.output and "anna" in graded.output
+
+
+CLASS = [
+    Person("abraun26", "Anna", "Braun"),
+    Person("acruz52", "Anna", "Cruz"),
+    Person("aabel00", "Anna", "Abel"),
+    Person("ddiaz03", "Dora", "Diaz"),
+    Person("vdiaz21", "Vera", "Diaz"),
+    Person("eabel01", "Eva", "Abel"),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("Anna", ["aabel00", "abraun26", "acruz52"]),  # everybody of the name
+        ("eva", ["eabel01"]),
+        ("Abel Eva", ["eabel01"]),
+        ("Dora Dias", ["ddiaz03"]),  # nobody who is less alike
+        ("Diaz Dora", ["ddiaz03"]),
+        ("abruan26", ["abraun26"]),
+        ("xyz", []),
+        ("", []),
+    ],
+)
+def test_everybody_who_may_be_meant_is_offered_and_nobody_else(typed, offered):
+    roster = Roster(CLASS)
+    assert [each.student for each in roster.alike(typed)] == offered
+    assert all(f"{each} (" in roster.near(typed) for each in offered) and bool(offered) == bool(
+        roster.near(typed)
+    )
+
+
+def test_a_question_about_many_is_short():
+    roster = Roster(Person(f"s{number:02}", "Anna", f"Name{number:02}") for number in range(12))
+    assert roster.near("anna").count("Anna") == 8 and roster.near("anna").endswith("or one of 4 more?")
+
+
+def test_a_slip_in_a_folder_s_name_is_told_with_whom_it_may_be_and_how_to_mend_it(lab, tmp_path, monkeypatch):
+    enrol(lab, *CLASS)
+    monkeypatch.chdir(lab.course.root)
+    source = folder_of(
+        lab, {f"Dora Dias/{FILE}": notebook(), f"guest/{FILE}": notebook(), f"abraun26/{FILE}": notebook()}
+    )
+    merge = "grader roster merge 'Dora Dias' ddiaz03"
+    told = CliRunner().invoke(app, ["collect", LAB, str(source), "--yes"]).output
+    assert f"Not on the roster: Dora Dias. Perhaps ddiaz03 (Dora Diaz)? If so: {merge}" in told, told
+    told = CliRunner().invoke(app, ["roster"]).output
+    assert (
+        merge in told
+        and "If it is another id of somebody on the roster: grader roster merge guest ID" in told
+    )
+    told = CliRunner().invoke(app, ["status", "set", "Eva", "excused", LAB, "--because", "ill"]).output
+    assert "eabel01 (Eva Abel)" in told and "merge" not in told
+    told = CliRunner().invoke(app, ["extend", LAB, "Dora Dias", "--days", "1"]).output
+    assert "merge 'Dora Dias' ID" in " ".join(told.split())
+    told = CliRunner().invoke(app, ["roster", "merge", "Dora Dias", "ddiaz03"])
+    assert told.exit_code == 1 and "Nobody can be asked here" in told.output and "--yes" in told.output
+    told = CliRunner().invoke(app, ["uncollect", LAB, "Anna Braun", "DDIAZ03", "--because", "wrong folder"])
+    assert "There is no work" in told.output and "of ddiaz03" in told.output and "abraun26" not in told.output
+    assert (
+        CliRunner().invoke(app, ["uncollect", LAB, "Anna Braun", "--because", "wrong folder"]).exit_code == 0
+    )
+    assert (
+        CliRunner().invoke(app, ["roster", "remove", "Vera Diaz"]).output
+        == "No longer on the roster: vdiaz21.\n"
+    )
 
 
 def test_work_of_somebody_who_is_not_on_the_roster_is_found_by_its_id():

@@ -654,6 +654,15 @@ def broken_zips() -> dict[str, bytes]:
     }
 
 
+def test_a_single_notebook_is_told_where_to_put_it(lab, tmp_path):
+    file = tmp_path / "anna.ipynb"
+    file.write_bytes(notebook())
+    with pytest.raises(
+        GraderError, match=r"a single notebook. Put it into a folder, under the name <student>.ipynb"
+    ):
+        collect(lab, file)
+
+
 @pytest.mark.parametrize("kind", broken_zips())
 def test_what_is_no_whole_zip_is_said_so(lab, kind):
     path = lab.course.root.parent / "x.zip"

@@ -99,6 +99,10 @@ def test_long_words_are_cut_and_it_is_said(desk):
         (b"{\\rtf1 " + FORM.encode(), "not plain text"),
         (f"{FORM}Why?".encode("utf-16-le"), "not plain text"),  # without the mark that says so
         (b"", "the code from the feedback page"),
+        (
+            b"<!DOCTYPE html>\n<html>" + b"x" * MAX_FILE,
+            r"web page, .* the small text file .* \(regrade-<exercise>.txt\)",
+        ),
     ],
 )
 def test_what_is_no_request_is_told_with_what_to_do(desk, data, words):

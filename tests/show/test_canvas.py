@@ -190,6 +190,18 @@ def test_feedback_pages_are_attached_once_and_again_only_if_they_change(there, p
     assert [number for number, _ in there.comments] == [1, 2, 2]
 
 
+def test_what_a_reader_says_stands_in_the_comment_itself(there, pages, lab):
+    with book_of(lab.course) as book:
+        notebook = book.find_submission_notebook("start_here", START, "doe_1")
+        comment, *_ = notebook.comments
+        name, comment.manual_comment = comment.name, "Well done, é."
+        book.db.commit()
+    assert export(there, "--feedback", "--send").exit_code == 0
+    said = {number: form["comment[text_comment]"][0] for number, form in there.comments}
+    assert said[1].endswith(f"open it in a browser.\n\n{name}: Well done, é.")
+    assert said[2].endswith("open it in a browser.")
+
+
 def test_where_files_go_never_gets_the_token(there, pages, monkeypatch):
     """Also if that is another server, which then sends on to Canvas."""
     assert export(there, "--feedback", "--send").exit_code == 0

@@ -121,6 +121,33 @@ def test_csv_has_what_nbgrader_s_own_exporter_writes_and_names_with_commas_stay_
     assert sorted(ours) == sorted([cell.replace("=cmd", "'=cmd") for cell in row] for row in theirs)
 
 
+def test_who_is_not_on_the_roster_is_told_where_the_scores_go(lab, tmp_path):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("anna"), Person("lovelace_4711"), Person("nobody_yet")])
+    said = "Not on the roster, but with work: =cmd(). `grader roster` says who that may be."
+    for form, labs in (("csv", []), ("canvas", []), ("moodle", [START])):
+        assert said in export(lab.course, labs, form, tmp_path / f"{form}.csv")
+    for page, *_ in (write_report(lab), write_term(lab.course)):
+        assert "Not on the roster, but with work: =cmd()." in page.read_text()
+
+
+def test_an_empty_cell_for_canvas_is_told_by_its_reason(four, tmp_path):
+    (told,) = [each for each in export(four.course, [], "canvas", tmp_path / "c.csv") if "empty cell" in each]
+    assert told == (
+        f"An empty cell leaves what Canvas has. {START}: 1 not handed in, 1 collected, not graded yet."
+    )
+
+
+def test_tables_pages_and_packs_with_names_are_their_owner_s_only(lab, tmp_path):
+    generate_feedback(lab)
+    export(lab.course, [], "csv", tmp_path / "all.csv")
+    write_feedback_zip(lab, tmp_path / "pages.zip")
+    page, table = write_report(lab, tmp_path / "report.html")
+    assert {
+        file.stat().st_mode & 0o077 for file in (tmp_path / "all.csv", tmp_path / "pages.zip", page, table)
+    } == {0}
+
+
 @pytest.fixture
 def four(lab, tmp_path) -> Lab:
     """The lab, and one person each who has handed in nothing, whose work is not graded, and whose work cannot be read."""
@@ -135,6 +162,7 @@ def four(lab, tmp_path) -> Lab:
 
 
 NOTES = (
+    "Not on the roster, but with work: =cmd(), anna, broken_31, lovelace_4711, waits_32. `grader roster` says who that may be.",
     f"{START}: 1 collected, not graded yet, so without a score: run `grader autograde {START}`.",
     f"{START}: 1 unreadable: broken_31. `grader report {START}` says why.",
 )

@@ -577,6 +577,20 @@ def test_rules_that_cannot_be_change_nothing_and_a_grade_says_how_it_comes_about
     assert (last.what, last.why, last.after) == ("rules of the term", "decided", file.read_text())
 
 
+def test_labs_that_are_not_released_are_no_missed_ones_and_one_short_clause(course, monkeypatch):
+    said = say(course, monkeypatch, "grades")
+    assert "may still change, because of " in said and "labs that are not released yet" in said
+    assert "01_" not in said and len(said) < 400
+    (row,) = [each for each in rows_of(course.grading / "reports" / "grades.csv") if each["student"] == "dan"]
+    assert [row[lab] for lab in course.labs()[:3]] == ["not handed in", "not released", "not released"]
+
+
+def test_an_extension_is_listed_with_its_reason(course, monkeypatch):
+    for days, why in (("3", "moved"), ("4", "moved twice")):
+        say(course, monkeypatch, "extend", START, "eva", "--days", days, "--because", why)
+        assert f"extension {days} │ {why} │" in say(course, monkeypatch, "status")
+
+
 def test_what_is_not_due_or_not_graded_does_not_count_yet(course, monkeypatch):
     lab = Lab.load(course, OTHER)
     with Gradebook.open(course) as gradebook:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
 
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from course_utils.checking.outcome import Outcome, Problem, encode
 from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
 from grader.book.requests import Request
@@ -26,10 +27,11 @@ from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError
 from grader.grade import autograde as grading
+from grader.grade.resume import Again
 from grader.handout.demo import hand_in, solved
 from grader.people.roster import Person
 from grader.reference.lab import Lab
-from grader.run.states import ENDINGS
+from grader.run.states import ENDINGS, Executed, stopped_in_words
 from grader.show.class_facts import ENDED, analyse
 from grader.show.class_report import (
     as_html,
@@ -372,9 +374,9 @@ def test_which_misconceptions_stay_is_counted_over_the_hand_ins_that_were_graded
         (("kept", "once"), 2, 1), ((), 1, 0), (("rid",), 0, 0),
     ]  # fmt: skip
     assert [row[2:] for row in rows_of_misconceptions(found)[1:]] == [
-        ["2", "2", "1"],
-        ["1", "0", "0"],
-        ["0", "1", "0"],
+        ["2", "0", "2", "1"],
+        ["1", "0", "0", "0"],
+        ["0", "0", "1", "0"],
     ]
     told = " ".join(summary(found))
     assert (
@@ -388,7 +390,38 @@ def test_which_misconceptions_stay_is_counted_over_the_hand_ins_that_were_graded
     only_last = [replace(each, before=()) for each in class_]
     found = analyse(lab, only_last, [])
     assert "Nobody here has an earlier hand-in that was graded" in as_html(lab, found)
-    assert {tuple(row[3:]) for row in rows_of_misconceptions(found)[1:]} == {("", "")}
+    assert {tuple(row[4:]) for row in rows_of_misconceptions(found)[1:]} == {("", "")}
+
+
+def test_what_the_learner_is_told_is_what_to_begin_with_and_a_possible_cause_is_counted_apart(lab):
+    first = exercises(lab)[0]
+    entry = next(one for entries in lab.misconceptions.values() for one in entries if one.exercise == first)
+    known, other = f"{first}: {entry.name}", f"{exercises(lab)[1]}: something else"
+    told = {
+        "may": {"possible": (known,)},
+        "odd": {"stands_out": (other, f"{first}: All values are negative.")},
+        "loop": {"notes": (stopped_in_words(first, 10.0),)},
+        "none": {},
+    }
+    plain = {who: result(lab, who, {}) for who in told}
+    class_ = [replace(plain[who], marker=replace(plain[who].marker, **more)) for who, more in told.items()]
+    found = analyse(lab, class_, [])
+    (held,) = found.misconceptions
+    assert (held.title, held.students, held.may_have) == (entry.title, (), ("may",))
+    say = {one.student: one.say for one in found.needs_help}
+    assert say["may"].startswith(f"Begin with `{first}`: it may be this mistake. {entry.title}")
+    assert say["odd"] == f"Begin with `{first}`. Their feedback page says: “All values are negative.”"
+    assert "was stopped. Look for a loop that never ends." in say["loop"]
+    assert say["none"].endswith("ask what it should return, and for which input.")
+    why = {one.student: one.reasons for one in found.needs_help}
+    assert why["loop"][-1] == f"the check of `{first}` was stopped: it took too long" and len(why["may"]) == 1
+    assert "most common misconception" not in " ".join(summary(found))
+    page = as_html(lab, found)
+    assert 'data-of="may be">1</td>' in page and "May be the cause: may" in page
+    assert rows_of_misconceptions(found)[1][2:4] == ["0", "1"]
+    assert [dict(zip(as_rows(lab, found)[0], row, strict=True))["may be"] for row in as_rows(lab, found)[1:]] == [
+        known, "", "", ""
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -525,6 +558,40 @@ def test_report_of_a_graded_class(graded, monkeypatch):
     assert f"{START}-checks.csv and {START}-misconceptions.csv" in told.output
 
 
+@dataclass(frozen=True)
+class NeverEnding(KernelFree):
+    """Says of everybody's first check what a real runner says of one that does not end."""
+
+    def run(self, *arguments) -> Executed:
+        executed = super().run(*arguments)
+        key = next(iter(executed.payloads))
+        slow = Problem("slow", "It was still computing after 10 seconds and was stopped.")
+        stopped = encode([Outcome(problem=slow)] * len(executed.payloads[key]))
+        return replace(executed, payloads={**executed.payloads, key: stopped}, undisturbed=True)
+
+
+def test_what_the_learner_is_told_of_a_loop_and_of_a_possible_cause_is_kept_with_the_result(tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    both = (
+        "import numpy as np\n\ndef softmax(scores, axis=-1):\n    e = np.exp(scores)\n    return e / e.sum()"
+    )
+    hand_in(lab.course, lab, "two", solved(lab, {"softmax": both}))
+    (record,) = grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5)
+    assert record.recognised == () and record.notes == ()
+    (loop,) = grading.autograde(
+        lab, grading.submissions(lab), NeverEnding(tmp_path / "runs"), 5, again=Again.ALL
+    )
+    assert loop.notes == ("The check of `softmax` was stopped after 10 s. Does every loop end?",)
+    with Gradebook.open(lab.course) as gradebook:
+        (kept,) = gradebook.results(lab)
+    assert (kept.marker.stands_out, kept.marker.notes) == (loop.stands_out, loop.notes)
+    assert loop.stands_out == ("softmax: It takes too long. Does every loop end?",)
+    assert record.possible and all(text.startswith("softmax: ") for text in record.possible)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    page, _ = write_report(lab)
+    assert "it may be this mistake" in page.read_text()
+
+
 def test_a_hand_in_that_another_one_replaces_is_remembered_and_one_graded_twice_is_not(graded, tmp_path):
     def grade() -> None:
         runner = KernelFree(tmp_path / "runs")
@@ -625,11 +692,18 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     late = [student for student, (_, penalty) in lateness_of(graded).items() if penalty]
     assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
     told = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--only-new"])  # runs nothing
-    assert f"lateness change {len(late)} of the scores (" in " ".join(told.output.split()), told.output
+    other = f"Scores that differ: {len(late)}. Because of: lateness ({len(late)})."
+    assert other in " ".join(told.output.split()), told.output
     told = CliRunner().invoke(
         app, ["autograde", START, "--sandbox", "none", "--only-new", "--student", "s03"]
     )
-    assert "lateness change 1 of the scores (" in " ".join(told.output.split()), told.output
+    assert "Because of: lateness (1)." in " ".join(told.output.split()), told.output
+    with Gradebook.open(graded.course) as gradebook:
+        gradebook.enter_statuses([Status("s00", START, Kind.PENALTY, "1", "a file left out")])
+    told = CliRunner().invoke(
+        app, ["autograde", START, "--sandbox", "none", "--only-new", "--student", "s00"]
+    )
+    assert "Because of: a decision about the student (1)." in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
 

@@ -115,7 +115,7 @@ def test_what_crashed_is_not_among_the_graded(labs):
     crashed = result(lab, "a", 0.5)
     crashed = replace(crashed, marker=replace(crashed.marker, state="crashed"))
     found = analyse([(lab, [crashed, result(lab, "b", 1.0)])], {lab.name: {"a", "b"}}, ["a", "b"], {})
-    assert (found.labs[0].graded, found.labs[0].ended, found.labs[0].mean) == (1, 1, 0.75)
+    assert (found.labs[0].graded, found.labs[0].ended, found.labs[0].mean) == (1, 1, 1.0)
     assert 'data-of="not run to the end">1</td>' in as_html(found)
 
 
@@ -268,6 +268,32 @@ def test_the_command_writes_a_page_and_a_table_of_everybody(tmp_path, monkeypatc
     assert CliRunner().invoke(app, ["term", "--section", "a"]).exit_code == 1  # nothing of A is graded
     assert CliRunner().invoke(app, ["term", "--section", "B"]).exit_code == 0
     assert "s00" not in (page.parent / "term-B.csv").read_text()
+
+
+def test_what_is_not_due_yet_is_no_zero_and_no_reason_to_talk(tmp_path, monkeypatch):
+    course = with_gradebook(new_course(tmp_path))
+    monkeypatch.chdir(course.root)
+    first, second = (Lab.load(course, name) for name in FOUR[:2])
+    for lab in (first, second):
+        hand_in(course, lab, "s00", lab.release())
+        list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    with Gradebook.open(course) as gradebook:
+        gradebook.enter_people(Person(each) for each in ("s00", "waits", "extended"))
+        gradebook.set_deadline(first, datetime(2020, 1, 1))
+        gradebook.set_deadline(second, datetime(2999, 1, 1))
+        gradebook.extend(first, "extended", timedelta(days=365_000))
+    assert CliRunner().invoke(app, ["term"]).exit_code == 0
+    page = course.grading / "reports" / "term.html"
+    with page.with_suffix(".csv").open() as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    told = {who: [row[each] for each in ("handed in", "of", "mean (%)", "why")] for who, row in rows.items()}
+    assert told["waits"] == ["0", "1", "0.0", ""] and told["extended"] == ["0", "0", "", ""]
+    assert [rows["waits"][f"{lab.name} (state)"] for lab in (first, second)] == [
+        "not handed in",
+        "not handed in, not due yet",
+    ]
+    assert "0 of 1" in page.read_text() and "2 not due yet" in page.read_text()
+    assert 'aria-label="nothing, not due yet"' in page.read_text()
 
 
 @pytest.mark.parametrize("size", [1, 3])
