@@ -130,8 +130,8 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     lines += [
         "",
         "In each lab: read, run the cells with Shift+Enter, replace what says `YOUR CODE HERE`, and run the check below it, as often as you "
-        f"like. Later labs use what you have built: they read it from your saved notebooks, if it passes its check. What you have solved is kept in a small file, "
-        f"`{_readable(progress_file())}`; beside it are weights that you train, and a note of what later labs have tried. Nothing is kept anywhere else. To see this page with your latest "
+        f"like. Your code stays in your notebooks. Later labs read it from there and use it if it passes its check. Which exercises you have solved is noted in "
+        f"`{_readable(progress_file())}`. Beside it are weights that you train, and a note of what later labs have tried. Nothing is sent anywhere. To see this page with your latest "
         "results, close it and open it again.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""Makes every picture in docs/images anew, but rooms.svg, which is drawn by hand and compared with the code by a test.
+"""Makes every picture in docs/images anew, but rooms.svg, which is drawn by hand.
 
     .venv/bin/python scripts/make_pictures.py            # all of them, a few minutes
     .venv/bin/python scripts/make_pictures.py check      # only check.png
@@ -28,6 +28,7 @@ from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Page, sync_playwright
 
 from course_utils import start_page
+from course_utils.checking.exercise import exercises_of, sentence
 from course_utils.progress import PROGRESS_VARIABLE, progress_file
 from course_utils.widgets.stepper import AttentionStepper
 from grader.catalogue import run_cell
@@ -44,7 +45,7 @@ MISTAKE = "no_scaling"
 """The misconception that the picture of a check shows: ``grader build`` refuses a lab in which it is not recognised."""
 
 SHOWN = "Shown"
-"""The name of the note in start.png: see :func:`fingerprint`."""
+"""The name of the note in each PNG: see :func:`fingerprint`."""
 
 Draw = Callable[[Page, Path], None]
 """Draws one picture, with an empty folder to work in."""
@@ -58,18 +59,32 @@ def map_text(scratch: Path) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """What start.png notes of the text that it shows: a test says when the picture is of another one."""
+    """What a picture notes of the text that it shows: a test says when the picture is of another one."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checks_text() -> str:
+    """The titles of all checks of the lab that the pictures of a check, a report and a feedback page show: as many as these count."""
+    exercises = exercises_of(LAB.partition("_")[2])
+    return "\n".join(
+        f"{name}: {title}"
+        for name, each in exercises.items()
+        for title in (*(case.title for case in each.cases), *map(sentence, each.properties))
+    )
+
+
+def _save(png: bytes, name: str, text: str) -> None:
+    note = PngInfo()
+    note.add_text(SHOWN, fingerprint(text))
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.save(IMAGES / name, pnginfo=note, optimize=True)
 
 
 def start(page: Page, scratch: Path) -> None:
     """The map of the course, before anything is solved."""
     text = map_text(scratch)
     _open(page, new_notebook(cells=[new_markdown_cell(text)]), scratch, 970, 1290)
-    file, shown = IMAGES / "start.png", PngInfo()
-    shown.add_text(SHOWN, fingerprint(text))
-    with Image.open(io.BytesIO(page.screenshot(full_page=True))) as picture:
-        picture.save(file, pnginfo=shown, optimize=True)
+    _save(page.screenshot(full_page=True), "start.png", text)
 
 
 def check(page: Page, scratch: Path) -> None:
@@ -83,7 +98,7 @@ def check(page: Page, scratch: Path) -> None:
     NotebookClient(notebook, resources={"metadata": {"path": scratch / "lab"}}, allow_errors=True).execute()
     notebook.cells = notebook.cells[-1:]
     _open(page, notebook, scratch, 950, 800)
-    page.locator(".jp-Cell").last.screenshot(path=IMAGES / "check.png")
+    _save(page.locator(".jp-Cell").last.screenshot(), "check.png", checks_text())
 
 
 def attention(page: Page, scratch: Path) -> None:
@@ -139,7 +154,7 @@ def classroom(page: Page, scratch: Path) -> None:
     for name, (width, height) in {"report": (1000, 1230), "feedback": (960, 705)}.items():
         page.set_viewport_size({"width": width, "height": height})
         page.goto(pages[name].strip())
-        page.screenshot(path=IMAGES / f"{name}.png")
+        _save(page.screenshot(), f"{name}.png", checks_text())
 
 
 PICTURES: dict[str, Draw] = {

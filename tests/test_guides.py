@@ -168,12 +168,14 @@ def test_the_examples_of_a_guide_come_out_as_written(guide):
     assert failed == 0 and tried > 10
 
 
-def test_the_picture_of_the_map_shows_today_s_labs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["start", "check", "report", "feedback"])
+def test_a_picture_shows_today_s_labs_and_checks(tmp_path, monkeypatch, name):
     monkeypatch.setenv(PROGRESS_VARIABLE, str(tmp_path / "progress.json"))
     script = runpy.run_path(str(ROOT / "scripts/make_pictures.py"))
-    with Image.open(ROOT / "docs/images/start.png") as picture:
+    with Image.open(ROOT / f"docs/images/{name}.png") as picture:
         shown = picture.info.get(script["SHOWN"])
-    assert shown == script["fingerprint"](script["map_text"](tmp_path)), "run scripts/make_pictures.py start"
+    text = script["map_text"](tmp_path) if name == "start" else script["checks_text"]()
+    assert shown == script["fingerprint"](text), f"run scripts/make_pictures.py, and look at {name}.png"
 
 
 # ---------------------------------------------------------------------------------- numbers and lists
@@ -335,11 +337,7 @@ def test_the_readme_is_short_and_begins_with_what_one_needs():
 @each_guide
 def test_what_was_measured_has_its_date_or_the_command_that_measures_it(guide):
     """Seconds, minutes and sizes that somebody measured once are out of date some day: the reader must see from when they are."""
-    if guide.name in (
-        "CHANGELOG.md",
-        "claims.md",
-        "site.md",
-    ):  # what was when it was written; each line names its test
+    if guide.name in ("CHANGELOG.md", "claims.md"):  # what was when it was written; each line names its test
         return
     undated = []
     for block in re.split(r"\n(?=\s*\n|\s*[-*] )", text_of(guide)):

@@ -14,13 +14,14 @@ from grader.book.decisions import Decisions
 from grader.book.merging import Merging
 from grader.book.people import People
 from grader.book.scores import Scores
+from grader.book.seeds import Seeds
 from grader.book.sent import SentGrades
 from grader.book.teams import Teams
 from grader.course import Course
 from grader.people.roster import Roster, in_section
 
 
-class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging):
+class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Seeds, Merging):
     """An open gradebook. Use it as ``with Gradebook.open(course) as gradebook``."""
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
@@ -28,9 +29,10 @@ class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging)
         return log.changes(self.engine, lab, student)
 
     def note_restored(self, backup: str) -> None:
-        """Logs that a backup, which has this name, was put in the gradebook's place."""
+        """Logs that a backup, which has this name, was put in the gradebook's place, and has the seeds of the labs be those of the backup."""
         with self.transaction() as db:
             log.note_restored(db, backup)
+        self.put_seeds_back()
 
     def note_assistants(self, listed: Mapping[str, Sequence[str]]) -> None:
         """Logs what has changed in the list of assistants: name -> their sections."""
@@ -41,6 +43,10 @@ class Gradebook(People, Teams, Scores, Decisions, Attempts, SentGrades, Merging)
                 for name, mine in listed.items()
             },
         )
+
+    def assistants(self) -> list[str]:
+        """Who was on the list of assistants when the log last said so."""
+        return log.assistants(self.engine)
 
     def now_called(self, student: str) -> str:
         """The id that somebody has now, after all merges of ids."""

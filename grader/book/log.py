@@ -297,11 +297,10 @@ def note_assistants(engine: Engine, now: Mapping[str, str]) -> None:
     Args:
         now: name -> what the list says of it.
     """
-    latest = f"SELECT item, after FROM {LOG} WHERE what = '{ASSISTANT}' ORDER BY id"
     line = f"INSERT INTO {LOG} (who, item, what, before, after) VALUES (?, ?, '{ASSISTANT}', ?, ?)"
 
     def changed(db: Connection) -> list[tuple[str, str, str | None, str | None]]:
-        then = {name: said for name, said in db.exec_driver_sql(latest) if name}
+        then = _assistants(db)
         noticed = f"noticed by {user_and_program()[0]}"
         return [
             (noticed, name, then.get(name), now.get(name))
@@ -315,6 +314,17 @@ def note_assistants(engine: Engine, now: Mapping[str, str]) -> None:
     with engine.begin() as db:
         for each in changed(db):
             db.exec_driver_sql(line, each)
+
+
+def assistants(engine: Engine) -> list[str]:
+    """Who was on the list of assistants when the log last said so."""
+    with engine.connect() as db:
+        return sorted(name for name, said in _assistants(db).items() if said)
+
+
+def _assistants(db: Connection) -> dict[str, str | None]:
+    latest = f"SELECT item, after FROM {LOG} WHERE what = '{ASSISTANT}' ORDER BY id"
+    return {name: said for name, said in db.exec_driver_sql(latest) if name}
 
 
 def _note(db: Connection, what: str, student: str, lab: str, before: str, after: str) -> None:

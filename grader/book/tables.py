@@ -215,6 +215,12 @@ TOGETHER = Table(
     Column("work", String(64), nullable=False),
     Column("lead", Integer, nullable=False),  # whether it is the copy of the one who handed it in
 )
+SEEDS = Table(  # the seed of each lab's checks; also in ``grading/seeds.json``
+    "transformer_labs_seed",
+    MARKERS.metadata,
+    Column("name", String(160), primary_key=True),
+    Column("seed", Integer, nullable=False),
+)
 
 _INDEXES = {"submitted_notebook": "assignment_id", "grade": "notebook_id", "comment": "notebook_id"}
 """Columns by which nbgrader's tables cannot be searched without reading everybody's rows, so that a command of nbgrader's, which

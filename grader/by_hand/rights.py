@@ -90,24 +90,37 @@ def assistants(course: Course) -> dict[str, list[str]]:
     """Login name -> the sections that are theirs, of all who are on the list of assistants.
 
     Raises:
-        GraderError: the list cannot be read.
+        GraderError: the list cannot be read, or it is gone: then those who were on it would be instructors.
     """
     file = course.grading / LIST
     try:
-        listed = toml_of(content_of(file).decode("utf-8"))
+        text = content_of(file).decode("utf-8")
+        listed = toml_of(text)
     except FileNotFoundError:
-        return {}
+        text, listed = "", {}
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise GraderError(
             f'{file} cannot be read: {why}. It has a line for each assistant: "ana" = ["Monday"], with the sections that are hers.'
         ) from None
+    if not text.strip() and (were := _were_listed(course)):
+        raise GraderError(
+            f"{file} is {'empty' if file.exists() else 'missing'}, but {', '.join(were)} {'was' if len(were) == 1 else 'were'} on this list of assistants, "
+            "and without it they would be instructors. Put it back from a backup. If the course has no assistants any more, write a comment into it: # none"
+        )
     for name, sections in listed.items():
         if not isinstance(sections, list) or not all(isinstance(each, str) for each in sections):
             raise GraderError(
                 f'{file}: what it says of {name} is not a list of sections. Write it as "{name}" = ["Monday"], or "{name}" = [].'
             )
     return listed
+
+
+def _were_listed(course: Course) -> list[str]:
+    if not is_there(course):
+        return []
+    with Gradebook.open(course) as gradebook:
+        return gradebook.assistants()
 
 
 _noticed: dict[Course, dict[str, list[str]]] = {}

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,9 +22,9 @@ from typing import Any, Protocol
 from course_utils.checking.expected import Expected
 from grader.book.gradebook import Gradebook
 from grader.book.marker import Marker
-from grader.course import Course, CourseError, make_private
+from grader.course import Course, make_private
 from grader.errors import GraderError, see_whether_it_was_ctrl_c
-from grader.files import SECRET, TIMESTAMP, at_once, put, state_in
+from grader.files import SECRET, TIMESTAMP, at_once, put
 from grader.grade import pool
 from grader.grade.resume import Again, copies, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
@@ -45,9 +44,6 @@ SECOND_RUNS_SECONDS = 600
 """For how long submissions of a class may be run once more, by the clock. One always is."""
 SECOND_RUNS_ON_HAND_IN_SECONDS = 120
 """The same where others may arrive meanwhile, who would have to wait. What takes longer is not run once more."""
-
-_SEED_BYTES = 4
-_SEEDS = 256**_SEED_BYTES
 
 
 def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False) -> Runner:
@@ -82,30 +78,10 @@ def class_seed(lab: Lab, on_hand_in: bool = False) -> int:
             use it; so it is another one than the seed that counts in the end.
 
     Raises:
-        CourseError: the file of seeds is damaged, or cannot be read or written.
+        CourseError: the file of seeds contradicts the gradebook, is damaged, or cannot be read or written.
     """
-    file, name = lab.course.grading / "seeds.json", f"{lab.name}, on hand-in" if on_hand_in else lab.name
-    try:
-        seeds = state_in(file, {str: int}) if file.exists() else {}
-        if name not in seeds:
-            seeds[name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
-            make_private(file.parent)
-            put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
-        seed = seeds[name]
-        if not 0 <= seed < _SEEDS:
-            raise ValueError(f"the seed of {name} is not a whole number from 0 to {_SEEDS - 1}")
-        return seed
-    except ValueError as error:
-        raise CourseError(
-            f"{file}, which has the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
-            "that back. If not, delete the file: each lab then gets a new seed, and work that is graded again may get "
-            "a different grade if wrong code was right by luck."
-        ) from None
-    except OSError as error:
-        raise CourseError(
-            f"{file}, which has the seed of each lab's checks, cannot be used: {error.strerror}. "
-            "Make the file and its folder readable and writable."
-        ) from None
+    with Gradebook.open(lab.course) as gradebook:
+        return gradebook.seed_of(f"{lab.name}, on hand-in" if on_hand_in else lab.name)
 
 
 def submissions(lab: Lab, student: str | None = None, among: Collection[str] | None = None) -> list[Path]:

@@ -20,6 +20,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
+from grader.book.seeds import seeds_in
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
@@ -111,7 +112,11 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
     Raises:
         GraderError: the grader itself failed, which says nothing about the submission.
     """
-    seed = class_seed(lab)
+    seed = seeds_in(lab.course).get(lab.name)
+    if seed is None:
+        raise GraderError(
+            f"The zip has no seed for {lab.name}. Make it again with `grader gradescope`, and upload it."
+        )
     grading = Grading(lab.course, lab.name, seed, _runner(lab))
     try:
         graded = grading.alone(grading.expected(), submission)

@@ -202,7 +202,9 @@ def test_a_list_that_cannot_be_read_lets_nobody_in(lab, text):
             rights_of(lab.course, who)
 
 
-def test_a_change_of_the_list_of_assistants_is_logged_once_with_who_has_noticed_it(lab, monkeypatch):
+def test_a_change_of_the_list_of_assistants_is_logged_once_and_without_the_list_nobody_becomes_an_instructor(
+    lab, monkeypatch
+):
     monkeypatch.setattr(rights, "_noticed", {})
     monkeypatch.chdir(lab.course.root)
     listed = lab.course.grading / "assistants.toml"
@@ -235,8 +237,19 @@ def test_a_change_of_the_list_of_assistants_is_logged_once_with_who_has_noticed_
     me = log.user_and_program()[0]
     changed = [(f"noticed by {me}", "ana", "section Mon", "section Mon, Tue")]
     assert logged() == [*begun, *changed, (f"noticed by {me}", "cem", "without a section", "")]
-    listed.unlink()
+    for lost in (listed.unlink, lambda: listed.write_text("\n")):
+        lost()
+        rights.notice_changes(lab.course)
+        for who in ("ana", "cem", "iris"):
+            with pytest.raises(
+                GraderError, match=r"assistants\.toml is (missing|empty), but ana was on this list.*# none"
+            ):
+                rights_of(lab.course, who)
+    listed.write_text("# none\n")
     rights.notice_changes(lab.course)
+    assert rights_of(lab.course, "ana").instructor
+    listed.unlink()
+    assert rights_of(lab.course, "ana").instructor
     assert logged()[-1] == (f"noticed by {me}", "ana", "section Mon, Tue", "")
 
 

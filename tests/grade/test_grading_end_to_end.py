@@ -502,39 +502,6 @@ def test_what_users_get_wrong_is_answered_in_one_message_without_a_traceback(
     assert "Traceback" not in result.output
 
 
-def test_a_lab_keeps_the_seed_that_was_drawn_for_it_and_another_course_has_another(course, tmp_path):
-    lab = Lab.load(course, START)
-    assert grading.class_seed(lab) == grading.class_seed(Lab.load(course, START))
-    assert grading.class_seed(lab) != grading.class_seed(Lab.load(course, ATTENTION))
-    (course.grading / "seeds.json").unlink()
-    kept = grading.class_seed(lab)
-    assert json.loads((course.grading / "seeds.json").read_text()) == {START: kept}
-
-
-def test_a_damaged_file_of_seeds_is_told_with_what_deleting_it_means(course):
-    course.grading.mkdir()
-    file, lab = course.grading / "seeds.json", Lab.load(course, START)
-    seeds = ('"x"', '"5"', "null", "true", "-1", "1.5", "5.0", str(2**32), "9" * 5000, "[5]", "NaN", "{}")
-    for damage in (
-        "",
-        "{",
-        "[]",
-        "5",
-        "[" * 9999,
-        *(f'{{"{START}": {seed}}}' for seed in seeds),
-        b"\xff\xfe{}",
-    ):
-        data = damage if isinstance(damage, bytes) else damage.encode()
-        file.write_bytes(data)
-        with pytest.raises(
-            CourseError, match=r"seeds\.json.* is damaged \(.*backup.*delete.*different grade"
-        ):
-            grading.class_seed(lab)
-        assert file.read_bytes() == data
-    file.write_text(f'{{"{START}": {2**32 - 1}}}')
-    assert grading.class_seed(lab) == 2**32 - 1
-
-
 @pytest.mark.slow
 def test_the_commands_from_release_to_export(course, monkeypatch):
     released = command(course, monkeypatch, "release", START)

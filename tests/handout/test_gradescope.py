@@ -245,6 +245,7 @@ def test_where_the_grader_itself_fails_there_is_no_score(tmp_path, monkeypatch, 
     monkeypatch.chdir(lab.course.root)
     (tmp_path / "results").mkdir()
     lab.course.grading.mkdir()
+    (lab.course.grading / "seeds.json").write_text(json.dumps({START: 5}))
     with pytest.raises(SystemExit, match="could not run, so there is no score"):
         gradescope.main(lab.name, tmp_path, tmp_path / "results" / "results.json")
     assert not list((tmp_path / "results").iterdir())
