@@ -7,7 +7,7 @@ from tornado.http1connection import HTTP1Connection
 c = get_config()  # noqa: F821 (given by traitlets)
 # JupyterLab shows formgrader and feedback in frames.
 c.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
-# A kernel tells code and results to whoever connects to its port, and every user of this machine can.
+# A kernel shows code and results to any process that connects to its port, and every user of this machine can.
 c.KernelManager.transport_encryption = "required"
 # Of kernels that start at the same time, one may take the port that was chosen for another's. With ports that are kept, that one is started again at
 # the same port, in vain; so each start chooses anew.

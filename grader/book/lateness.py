@@ -40,7 +40,7 @@ def to_decide(lab: Lab, students: Collection[str] = ()) -> list[str]:
     everybody, chosen = marked(lab), list(dict.fromkeys(students)) or list(undecided(lab))
     if missing := [student for student in chosen if student not in everybody]:
         raise GraderError(
-            f"Nothing is to be decided about {', '.join(missing)}: the work is not marked as late, or its time is known. "
+            f"There is nothing to decide about {', '.join(missing)}: the work has no mark of lateness, or its time is known. "
             f"`grader late {lab.name}` lists whose work is marked as late."
         )
     if not chosen and everybody:

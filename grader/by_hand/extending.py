@@ -92,8 +92,8 @@ def on_roster(
     if roster.people and not roster.by_id(meant) and not withdrawn:
         theirs = Roster(each for each in roster.people.values() if _is_allowed(each.student, allowed))
         raise GraderError(
-            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
-            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
+            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids. If it is another id of somebody on it: grader roster "
+            f"merge {quote(student)} ID. If somebody is missing: grader roster import FILE."
         )
     return meant
 

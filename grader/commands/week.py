@@ -377,8 +377,8 @@ def _tell_of_other_points(lab: Lab, among: Collection[str] | None) -> None:
         ]
     if other:
         typer.echo(
-            f"What the rules of the term count, points given by hand, and points deducted by decision or for lateness change {len(other)} of the scores (the table shows "
-            f"the points from the checks): see `grader report {lab.name}`."
+            f"The table shows the points from the checks. {len(other)} of the scores are others, because of points given by hand, deductions or the rules of the term: "
+            f"see `grader report {lab.name}`."
         )
 
 
@@ -403,7 +403,7 @@ def show(lab: str, records: Sequence[Record]) -> None:
     counted = ", ".join(f"{count} {state}" for state, count in states.most_common())
     typer.echo(f"{lab}: {len(records)} submissions: {counted}.")
     if kept := sum(record.kept for record in records):
-        typer.echo(f"{kept} of them are unchanged since they were graded, and were left as they are.")
+        typer.echo(f"{kept} of them have not changed since they were graded, so they were left as they are.")
     if by_hand := sum(record.by_hand for record in records):
         typer.echo(f"{by_hand} written answers wait to be graded by hand: `grader queue {lab}`.")
     typer.echo(f"`grader report {lab}` shows everybody, and --out FILE writes this table with all of them.")

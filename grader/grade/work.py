@@ -319,8 +319,8 @@ class Grading:
         the next run, which tries it again.
         """
         note = (
-            f"It ran out of time or memory, perhaps because of what else the machine did, and was not run once more: that is done "
-            f"for at most {seconds / 60:g} minutes a class. `grader autograde {self.lab_name}` runs it again, and so does "
+            f"It ran out of time or memory, perhaps because of what else the machine did. It was not run once more, because second runs take "
+            f"at most {seconds / 60:g} minutes a class. `grader autograde {self.lab_name}` runs it again, and so does "
             f"--student {graded.record.student} without the others."
         )
         record = replace(graded.record, notes=(*graded.record.notes, note))

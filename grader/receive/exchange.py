@@ -59,7 +59,7 @@ def in_exchange(lab: Lab, shared_account: bool, asks: Callable[[Offer], bool]) -
     except ExchangeError as error:
         raise GraderError(
             f"nbgrader's exchange cannot be used: {error}. Set c.Exchange.root in {lab.course.root / 'nbgrader_config.py'} "
-            "to a folder that everybody can write to, and release the lab there with nbgrader; or give the folder "
+            "to a folder that everybody can write to, and release the lab there with nbgrader. Or give the folder "
             f"or the zip of an LMS: grader collect {lab.name} SOURCE."
         ) from None
     forged = dict(inbound.forged)
