@@ -19,7 +19,7 @@ _MARKERS = ("o", "s", "^", "D")
 
 
 def show_ladder() -> None:
-    """Draws the five models of lab 13, each a column to be read upwards; what is trained is marked."""
+    """Draws the five models of lab 13, each a column that is read upwards, and marks what is trained."""
     parts = []
     for column, name in enumerate(["1 majority", "2 TF-IDF", "3 frozen encoder", "4 LoRA", "5 fine-tuned"]):
         left = 8 + 172 * column

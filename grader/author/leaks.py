@@ -1,7 +1,8 @@
 """Finds lines of solutions in whatever is handed out, in whatever form: notebooks, pages, pictures, archives.
 
-A statement is sought in two ways: as a run of its characters without spaces, quotes and backslashes, so that it is found behind a prompt, joined with
-others, in a string of a string; and as its tokens, between which a comment, the end of a line and the next line's prompt or number may stand. Escapes, tags and
+A statement is sought in two ways. One is a run of its characters without spaces, quotes and backslashes: that finds it behind a prompt, joined with
+others, or in a string of a string. The other is its tokens, between which a comment, the end of a line and the next line's prompt or number may
+stand. Escapes, tags and
 packed data are undone first, in every order that occurs. What is only part of a statement, such as an argument, many calls have: it counts as a whole line only.
 """
 

@@ -50,7 +50,7 @@ class Record:
         given: exercises that are right given mistakes in earlier ones, as ``exercise: earlier, earlier``, or with working ones, as
             ``exercise: working earlier, earlier``.
         notes: sentences about what was wrong with the submission, and what was done about it.
-        kept: whether it was graded before and is unchanged, so that nothing was done this time.
+        kept: whether it has not changed since it was graded, so that there was nothing to do.
     """
 
     student: str

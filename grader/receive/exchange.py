@@ -104,8 +104,8 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
 
 
 class _Inbound(ExchangeCollect):
-    """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying,
-    which follows links, stops at one bad submission, and deletes what was collected before.
+    """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying. That follows links, stops
+    at one bad submission, and deletes what was collected before.
 
     Forged submissions are left out of that choice, and those with a request to look again wherever there are others: to ask
     must not make anybody's work late.
