@@ -216,7 +216,7 @@ def test_of_a_large_class_the_table_has_those_to_look_at_and_the_others_are_coun
     assert all(name in shown for name in ("late", "odd", "A cell was missing.", "lost"))
     assert "s000" not in shown
     assert "63 submissions: 62 graded, 1 timed out." in shown
-    assert "5 of them are unchanged" in shown and "60 written answers wait" in shown
+    assert "5 of them have not changed" in shown and "60 written answers wait" in shown
     week.show("02_self_attention", usual[:40])
     shown = capsys.readouterr().out
     assert "s000" in shown and "submissions:" not in shown
