@@ -3,8 +3,8 @@
     python benchmarks/names.py [LAB ...]
 
 A misconception is named where the output is the same in every case. Several mistakes may give that output, and the title must be
-true of each. So every mutant of a lab's references, and some of each correct variant (:mod:`grader.author.each_mutant`), are judged at
-the public seed, and each misconception is printed with the changes that get its name.
+true of each. So it judges every mutant of a lab's references, and some of each correct variant (:mod:`grader.author.each_mutant`), at the public
+seed. It prints each misconception with the changes that get its name.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""``python -m course_utils FOLDER`` writes the start page into a folder of notebooks; ``python -m course_utils portfolio``
-makes a package of the learner's own code (:mod:`course_utils.portfolio`); ``python -m course_utils progress FILE`` adds the progress that
+"""``python -m course_utils FOLDER`` writes the start page into a folder of notebooks. ``python -m course_utils portfolio`` makes a package of the
+learner's own code (:mod:`course_utils.portfolio`). ``python -m course_utils progress FILE`` adds the progress that
 was made elsewhere, such as in the browser.
 """
 

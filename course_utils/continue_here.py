@@ -1,7 +1,8 @@
 """``continue_here("self_attention")``: what a learner had before the kernel was closed, in seconds, and where to go on.
 
-It reads the notebook as it was last saved and runs, from the top to the first exercise of the core path that is not solved: the course's own
-cells that grading runs, and of all others imports, functions, classes, constants, and the values that other cells need (:mod:`course_utils.needed_values`).
+It reads the notebook as it was last saved, from the top to the first unsolved exercise of the core path. It runs the course's own cells that
+grading runs. Of all others it runs imports, functions, classes, constants, and the values that other cells need
+(:mod:`course_utils.needed_values`).
 So nothing trains, draws or measures. Weights that were trained come from :mod:`course_utils.kept_weights`.
 """
 

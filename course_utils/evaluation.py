@@ -1,7 +1,7 @@
 """How sure a score is: its interval, the paired difference of two models, the noise floor, and the table that shows them.
 
-Labs 07 to 13 measure in this way and no other. A score is a formula of sums over rows (:class:`Counts`), so accuracy, F1 and
-a mean loss have the same interval, and rows that succeed and fail together (of one module, layout or document) are drawn together.
+Labs 07 to 13 measure in this way and no other. A score is a formula of sums over rows (:class:`Counts`), so accuracy, F1 and a mean loss have the
+same interval. Rows that succeed and fail together (of one module, layout or document) are drawn together.
 """
 
 from __future__ import annotations
@@ -248,8 +248,8 @@ def shuffled(labels: np.ndarray) -> Callable[[np.random.Generator], np.ndarray]:
 
 
 def from_shares(shares: np.ndarray) -> Callable[[np.random.Generator], np.ndarray]:
-    """Labels drawn from the model's own probabilities (rows, classes), so that it is calibrated by construction (Bröcker and Smith 2007,
-    consistency resampling): what is left of a calibration error then is its floor."""
+    """Labels drawn from the model's own probabilities (rows, classes). So it is calibrated by construction (Bröcker and Smith 2007, consistency
+    resampling), and what is left of a calibration error is its floor."""
     up_to = np.asarray(shares).cumsum(axis=1)[:, :-1]
     return lambda rng: (rng.random((len(up_to), 1)) > up_to).sum(axis=1)
 

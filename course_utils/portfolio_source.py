@@ -1,7 +1,7 @@
 """A learner's definitions as text: read from a notebook's cells, of which nothing is run.
 
 For an exercise, it finds the last definition of its name above its check, and whatever that definition needs to stand alone:
-imports, constants, helpers, other exercises. Notebooks may be damaged; what cannot be read of one is left out.
+imports, constants, helpers, other exercises. Notebooks may be damaged; parts that nobody could read are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How misconceptions and correct variants are written down beside a lab's solution.
 
-``solutions/NN_slug/misconceptions.py`` lists what learners get wrong: a :func:`slip` where only a few words differ from
-the reference, and a function or class decorated with :func:`misconception` where the whole approach is different.
+``solutions/NN_slug/misconceptions.py`` lists what learners get wrong. It has a :func:`slip` where only a few words differ from the reference. Where
+the whole approach is different, it has a function or class decorated with :func:`misconception`.
 ``variants.py`` has correct implementations in other styles, decorated with :func:`variant`.
 """
 

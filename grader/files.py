@@ -1,5 +1,5 @@
-"""Opening files without waiting for a pipe and without reading more than a limit: those of a submission, where no link is followed, those that a
-person names, and those in which the grader keeps its state.
+"""Opening files without waiting for a pipe and without reading more than a limit. They are those of a submission, where no link is followed, those
+that a person names, and those in which the grader keeps its state.
 """
 
 from __future__ import annotations

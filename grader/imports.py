@@ -1,5 +1,5 @@
-"""What can be read from the text of Python code without running it: which modules and files of this project it needs, and whether it
-means the same as another text.
+"""What the text of Python code says without being run: which modules and files of this project it needs, and whether it means the same as another
+text.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from grader.reference.lab import Lab
 from grader.reference.lessons import mistakes_of
 
 SLIPS = 3
-"""So many small mistakes in each reference are in a class, beside the lab's misconceptions."""
+"""A class has this many small mistakes in each reference, beside the lab's misconceptions."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """Plain English: what learners, instructors and authors read is free of phrases that have to be read twice, and its sentences are short.
 
-A phrase on the list has a plain word in its place, in pages and in what the code says: help, messages and docstrings. Long sentences may
-not become more: where one is added, another goes.
+A phrase on the list has a plain word in its place, in pages and in what the code says: help, messages, docstrings and comments. Long sentences may
+not become more: where one is added, another goes. A message has none.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,10 +52,71 @@ BOUND = {
 """Records of long runs depend on these files, word by word where a text stands after a constant: they are reworded when a run is due."""
 
 LONGEST = 30
-"""Words of a sentence. A page may have a few that are longer: see :data:`LONG`."""
+"""Words of a sentence. A page that is older than this rule may have a few that are longer: see :data:`LONG`."""
 
-LONG = 0.16
-"""At most this share of a page's sentences is longer."""
+LONG = {
+    "CHANGELOG.md": 59,
+    "README.md": 1,
+    "docs/accessibility.md": 2,
+    "docs/canvas.md": 1,
+    "docs/claims.md": 1,
+    "docs/collecting.md": 5,
+    "docs/containers.md": 1,
+    "docs/data-documentation.md": 2,
+    "docs/data-entities.md": 3,
+    "docs/data-own.md": 6,
+    "docs/data-questions.md": 5,
+    "docs/data-text-to-text.md": 14,
+    "docs/data.md": 5,
+    "docs/design.md": 11,
+    "docs/diagnoses.md": 12,
+    "docs/grading-details.md": 10,
+    "docs/instructors.md": 7,
+    "docs/jupyterhub.md": 3,
+    "docs/language-models.md": 1,
+    "docs/large-classes.md": 6,
+    "docs/lti.md": 1,
+    "docs/portfolio.md": 3,
+    "docs/sandbox.md": 15,
+    "docs/site.md": 8,
+    "docs/translation.md": 1,
+    "docs/viva.md": 4,
+    "docs/writing-a-lab.md": 17,
+    "solutions/01_why_attention/01_why_attention.py": 11,
+    "solutions/01_why_attention/teaching.md": 1,
+    "solutions/02_self_attention/02_self_attention.py": 3,
+    "solutions/02_self_attention/teaching.md": 1,
+    "solutions/03_multi_head_attention/03_multi_head_attention.py": 9,
+    "solutions/03_multi_head_attention/teaching.md": 1,
+    "solutions/04_positional_encoding/04_positional_encoding.py": 1,
+    "solutions/05_transformer_pytorch/05_transformer_pytorch.py": 18,
+    "solutions/05_transformer_pytorch/teaching.md": 1,
+    "solutions/06_transformer_tensorflow/06_transformer_tensorflow.py": 2,
+    "solutions/07_text_classification/07_text_classification.py": 4,
+    "solutions/07_text_classification/teaching.md": 2,
+    "solutions/08_language_model_and_summarizer/08_language_model_and_summarizer.py": 2,
+    "solutions/09_named_entity_recognition/09_named_entity_recognition.py": 2,
+    "solutions/10_question_answering_pytorch/10_question_answering_pytorch.py": 4,
+    "solutions/11_question_answering_tensorflow/11_question_answering_tensorflow.py": 1,
+    "solutions/11_question_answering_tensorflow/teaching.md": 1,
+    "solutions/12_text_to_text/12_text_to_text.py": 17,
+    "solutions/12_text_to_text/teaching.md": 1,
+    "solutions/13_your_own_dataset/13_your_own_dataset.py": 3,
+    "solutions/13_your_own_dataset/teaching.md": 3,
+}
+"""How many longer sentences a page may have: as many as on 30 November 2026. A page that is not here may have none."""
+
+IN_DOCSTRINGS = {
+    "grader": 29,
+    "solutions": 18,
+    "course_utils": 17,
+    "benchmarks": 3,
+    "scripts": 2,
+}
+"""The same, for docstrings: how many may be longer, or have more passive verbs."""
+
+MESSAGES = {"solutions": 7, "grader": 4, "course_utils": 3, "benchmarks": 1, "deploy": 1}
+"""The same, for other texts in code: programs and lists of words, and messages that labs' records depend on."""
 
 PASSIVES = 2
 """Passive verbs that a sentence may have: in a chain of them nobody does anything."""
@@ -141,34 +204,89 @@ def test_no_sentence_is_a_chain_of_passives(place):
     assert not chains, "\n".join(chains)
 
 
-def _said(file: Path) -> Iterator[tuple[int, str]]:
-    """Every text in a Python file, with its line: docstrings, help, messages."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+FOLDERS = ("grader", "course_utils", "solutions", "deploy", "scripts", "benchmarks")
+
+
+@cache
+def _code(folder: str) -> dict[str, ast.Module]:
+    """The Python files of a folder that are prose in part. The notebooks' sources are looked at as pages."""
+    return {
+        name: ast.parse(file.read_text("utf-8"))
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if not (name := file.relative_to(ROOT).as_posix()).startswith(NO_PROSE) and file.stem not in LABS
+    }
+
+
+def _said(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
+    """Every text of a Python file, with its line and whether it stands alone, as docstrings do. In a text that is put together, a word stands for
+    each part that only running the code gives.
+    """
+    alone, parts = set(), set()
+    for node in ast.walk(tree):
         match node:
-            case ast.Constant(value=str(text)):
-                yield node.lineno, text
+            case ast.Expr(value=ast.Constant() as text):
+                alone.add(text)
+            case ast.JoinedStr():
+                parts |= {*ast.walk(node)} - {node}
+                words = (each.value if isinstance(each, ast.Constant) else "Code" for each in node.values)
+                yield node.lineno, "".join(words), False
+            case ast.Constant(value=str(text)) if node not in parts:
+                yield node.lineno, text, node in alone
 
 
-@pytest.mark.parametrize("folder", ["grader", "course_utils", "solutions", "deploy", "scripts", "benchmarks"])
+COPIED = "exercises.py"
+"""What builds copy beside the notebooks: its comments are reworded when the lab is built for another reason."""
+
+
+def _comments(file: Path) -> Iterator[tuple[int, str]]:
+    if file.name == COPIED:
+        return
+    with file.open("rb") as opened:
+        for token in tokenize.tokenize(opened.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string.lstrip("# ")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_text_in_the_code_has_to_be_read_twice(folder):
     found = []
-    for file in sorted((ROOT / folder).rglob("*.py")):
-        name = file.relative_to(ROOT).as_posix()
-        if name.startswith(NO_PROSE) or name in BOUND or file.stem in LABS:  # labs: see above
-            continue
+    for name, tree in _code(folder).items():
+        texts = [*_comments(ROOT / name)]
+        if name not in BOUND:
+            texts += [(line, text) for line, text, _ in _said(tree)]
         found += [
             f"{name}:{line}: {match[0]!r} ({instead})"
-            for line, text in _said(file)
+            for line, text in texts
             for phrase, instead in (PHRASES | IN_CODE).items()
             for match in re.finditer(rf"(?<!\w){phrase}\b", text, re.IGNORECASE)
         ]
     assert not found, "\n".join(found)
 
 
+def _sentences_of_code(text: str) -> Iterator[str]:
+    """The sentences of a docstring or message: each argument, attribute and error is told for itself."""
+    text = re.sub(r"\n\s*(?=\w[\w, *`.|]*: |>>> |\.\.\. )", "\n\n", text)
+    return _sentences("\n".join(line.strip() for line in text.split("\n")))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_the_code_says_is_short(folder):
+    long: dict[bool, list[str]] = {True: [], False: []}
+    for name, tree in _code(folder).items():
+        for line, text, alone in _said(tree):
+            long[alone] += [
+                f"{name}:{line}: {sentence}"
+                for sentence in _sentences_of_code(text)
+                if len(sentence.split()) > LONGEST or len(PASSIVE.findall(sentence)) > PASSIVES
+            ]
+    assert len(long[False]) <= MESSAGES.get(folder, 0), "\n".join(long[False])
+    assert len(long[True]) <= IN_DOCSTRINGS.get(folder, 0), "\n".join(long[True])
+
+
 @pytest.mark.parametrize("place", TEXTS, ids=lambda place: str(place.relative_to(ROOT)))
 def test_sentences_are_short_and_easy_to_read(place):
     sentences = list(_sentences(_text(place)))
     long = [sentence for sentence in sentences if len(sentence.split()) > LONGEST]
-    assert len(long) <= max(1, LONG * len(sentences)), "\n".join(long)
+    assert len(long) <= LONG.get(place.relative_to(ROOT).as_posix(), 0), "\n".join(long)
     if len(sentences) >= 20:
         assert reading_ease(sentences) >= EASY

@@ -6,9 +6,9 @@ its name in a comment or a string, does not count as a use. The source may be ho
 parsed is left out, the work grows in proportion to the text, and nothing here recurses into nested code.
 
 It finds what a learner writes in good faith, and the most obvious ways around that (``getattr``, ``vars``,
-``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), but not every disguise: it does not
-follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name), and knows no methods of what code
-returns. For these there is a second witness (:mod:`course_utils.checking.witness`). Files that the code imports are
+``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes). It does not find every disguise. It does not follow names that code
+puts together while it runs (``exec``, ``getattr`` with a computed name), and knows no methods of what code returns. For these there is a second
+witness (:mod:`course_utils.checking.witness`). Files that the code imports are
 followed if a cell writes them with ``%%writefile``, which is also how files beside the notebook are passed on (:func:`as_cell`).
 """
 
@@ -73,8 +73,8 @@ def uses_of(
 ) -> tuple[Use, ...]:
     """What :func:`find_bypass` finds for an exercise of a lab; nothing if it declares no bypasses.
 
-    An earlier exercise that this one ``uses`` and that declares the same bypasses is not searched: it is judged on its
-    own, so that one ready-made call costs the points of one exercise only.
+    An earlier exercise that this one ``uses`` and that declares the same bypasses is not searched. It is judged on its own, so one ready-made call
+    costs the points of one exercise only.
 
     Args:
         others: the exercises of the lab.
@@ -133,8 +133,8 @@ def find_bypass(
 def _mentioned(spellings: Collection[str], cells: Sequence[str]) -> bool:
     """Whether a use is possible at all. For almost every honest notebook this makes the full analysis unnecessary.
 
-    The names of the library and of the ready-made thing must occur in the text, normalised as Python does it
-    (NFKC), unless they are in a string, where they may be written with escapes.
+    The names of the library and of the ready-made thing must occur in the text, normalised as Python does it (NFKC). In a string they may be
+    written with escapes.
     """
     text = unicodedata.normalize("NFKC", "\n".join(cells))
     if any(word in text for word in _BY_NAME):

@@ -1,8 +1,8 @@
 """``check("module.name")``: the one call in every check cell.
 
-In a learner's notebook it tries the object called ``name`` on the exercise's cases, compares with
-``expected.npz``, shows a report with the hints that have been opened so far, and raises :class:`CheckFailed` if
-something is not right yet (so that nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is
+In a learner's notebook it tries the object called ``name`` on the exercise's cases, and compares with ``expected.npz``. It shows a report with the
+hints that are open so far. If something is not right yet, it raises :class:`CheckFailed`, which nbgrader's *Validate* sees. When a notebook is
+graded (``TRANSFORMER_LABS_SEED`` is
 set), it publishes the outcomes at that seed and judges nothing.
 """
 
@@ -217,7 +217,7 @@ def _given(
 ) -> Given | None:
     """What holds given a mistake in an earlier exercise of this notebook.
 
-    The earlier one is tried as it is defined now, because it may have been fixed since its own check. That takes time, so
+    It tries the earlier one as it is defined now, because the learner may have fixed it since its own check. That takes time, so
     it is done only if these outcomes are those that follow from one of its misconceptions.
     """
     for (earlier, misconception), substituted in expected.given.items():

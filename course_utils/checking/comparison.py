@@ -1,7 +1,7 @@
 """Outcomes + expected outcomes + misconceptions -> :class:`Verdict`. Pure functions, used on both sides.
 
-The learner's notebook and the grader call the same :func:`compare`; they differ only in where the
-expected outcomes come from (``expected.npz`` at the public seed, or the reference at a secret one).
+The learner's notebook and the grader call the same :func:`compare`. They differ only in where the expected outcomes come from: ``expected.npz`` at
+the public seed, or the reference at a secret one.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Verdict:
 
     ``recognised`` are misconceptions that are certain, ``possible`` those that fit but need not be meant, and ``symptoms``
     what stands out where none is certain (:mod:`course_utils.checking.diagnosis`).
-    ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses; ``later``
-    has the titles of the goals that only grading can judge; ``given`` says what holds given a mistake in an earlier exercise, or with a working one.
+    ``problem`` is set if no case could be run. ``bypass`` lists the ready-made functions that the code uses. ``later`` has the titles of the goals
+    that only grading can judge. ``given`` says what holds given a mistake in an earlier exercise, or with a working one.
     """
 
     exercise: str
@@ -159,8 +159,8 @@ def as_graded(verdict: Verdict) -> Verdict:
 def without_secrets(verdict: Verdict) -> Verdict:
     """The verdict as learners may see it where the cases have a seed that stays secret.
 
-    A learner who sees what was expected can hand in just that the next time, without the work; one who sees that something is too
-    large can find it by halves. Learners see which checks pass, and what a mistake that has a name does.
+    A learner who sees what was expected can hand in just that the next time, without the work. One who sees that something is too large can find it
+    by halves. Learners see which checks pass, and what a mistake that has a name does.
     """
     given = verdict.given and replace(verdict.given, checks=tuple(map(without_values, verdict.given.checks)))
     return replace(

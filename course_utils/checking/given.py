@@ -1,9 +1,9 @@
 """Follow-through: whether an exercise is right given a mistake in an earlier one that it calls.
 
-Nothing is trusted for this but outcomes that are judged anyway. Here they are compared; what they are compared with comes from
-:mod:`grader.reference.follow`, or is the reference itself where the notebook was run with a working earlier exercise
-(:mod:`grader.grade.working`). In the first case the earlier exercise must be known exactly: what it gives is
-what a misconception gives, in every case, or (in grading) a small mistake in the reference. The later one must give, in every case,
+Nothing is trusted for this but outcomes that are judged anyway. This module compares them. What it compares them with comes from
+:mod:`grader.reference.follow`, or is the reference itself if the notebook ran with a working earlier exercise (:mod:`grader.grade.working`). In the
+first case the earlier exercise must be known exactly. In every case it gives what a misconception gives, or (in grading) a small mistake in the
+reference. The later one must give, in every case,
 what the reference gives with that mistake in the earlier one's place.
 """
 

@@ -1,7 +1,7 @@
 """Why a name has no value where an exercise needs it: read from a notebook's cells, of which nothing is run.
 
-The commonest trouble of notebooks: a name is defined in a later cell, in a cell that is not Python, under a magic after which
-names are gone, after an import that fails, or in no cell at all. The check, the doctor and grading say the same sentence about it.
+The commonest trouble of notebooks is a name without a value. It is defined in a later cell, in a cell that is not Python, under a magic after which
+names are gone, after an import that fails, or nowhere. The check, the doctor and grading say the same sentence about it.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ _LATER = "Points depend on your predictions' score, which is known only after gr
 class Report:
     """Shows a verdict in a notebook.
 
-    What is wrong comes first: the first two kinds of difference (one, if the mistake is known), with the cases that differ in the same
-    way folded; all others are one line. Checks that need an output of the right form are neither right nor wrong until there is
+    What is wrong comes first. It is the first two kinds of difference (one, if the mistake is known), with the cases that differ in the same way
+    folded. All others are one line. Checks that need an output of the right form are neither right nor wrong until there is
     one. What passes is one line.
 
     Args:

@@ -24,7 +24,7 @@ class Node:
         paths: dotted names of libraries that it may stand for, as far as they can lead to what is looked for.
         mentions: what is looked for and mentioned in the code itself.
         links: what the code mentions.
-        later: a function whose body is read only if it is reached, and the scope in which it is defined.
+        later: a function whose body counts only if something reaches it, and the scope in which it is defined.
     """
 
     paths: frozenset[str] = frozenset()

@@ -3,8 +3,8 @@
 The first one reads the source (:mod:`course_utils.checking.bypass`) and cannot see what only the running code knows: that
 ``torch.as_tensor(scores).softmax(-1)`` is a method of a tensor. Here PyTorch is asked for every call that it handles, and Python for
 calls of some of its functions; what :mod:`course_utils.checking.ready_made` lists is counted, with the learner's own
-line. It watches from within the learner's process, so code that sets out to deceive it can: the judge counts what it
-reports as one testimony of two, and an empty report proves nothing.
+line. It watches from within the learner's process, so code that sets out to deceive it can. The judge counts what it reports as one testimony of
+two, and an empty report proves nothing.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _watched(bypasses: tuple[str, ...], _modules: int) -> tuple[_Watched, ...]:
     """The Python functions to watch.
 
     Args:
-        _modules: how many modules are loaded; only what is loaded can be called.
+        _modules: how many modules are loaded; code can call only these.
     """
     found: dict[int, _Watched] = {}
     for number, work in enumerate(works_of(bypasses)):

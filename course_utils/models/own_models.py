@@ -1,7 +1,7 @@
 """Models of a learner's own rows, from the file to a card: a linear classifier of any classes, and encoders for entities and for questions.
 
-Labs 09 and 10 build what is inside of the latter two by hand; here they are put together from the tools of work (`AutoModelFor...`,
-`Trainer`), so that a file of one's own gets a model that is measured, saved, loaded again and tried. Lab 13 is the user.
+Labs 09 and 10 build what is inside of the latter two by hand. Here they are made from professional tools (`AutoModelFor...`, `Trainer`). So
+learners get a model for a file of their own, and can measure, save, load and try it. Lab 13 is the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a function returns for a call of a check that fits into a line, and what it would return with each change: so the input is shown, and no
+"""What a function returns for a call of a check that fits into a line, and what it would return with each change. So learners see the input, and no
 title has to stand for it.
 """
 

@@ -93,8 +93,8 @@ def changes(source: str) -> list[Change]:
 
 
 def lines_shown(source: str, around: Iterable[int], most: int = 24) -> list[tuple[int, str]]:
-    """The numbered lines of a definition that a reader needs: the functions around these lines, or all if they are few, without docstrings
-    and the comments that have a line of their own.
+    """The numbered lines of a definition that a reader needs: the functions around these lines, or all if they are few. Docstrings and comments on
+    a line of their own are left out.
     """
     tree, lines = _parsed(source), source.split("\n")
     if tree is None:

@@ -486,8 +486,8 @@ def _is_seen(exercise: Exercise) -> bool:
 
 
 def _is_opaque(tried: Tried, title: str) -> bool:
-    """Whether nobody can tell from a title what the input does: a model, a text or records are handed over, much of chance is summed up, or
-    everything depends on numbers that are always these and are too many to be shown.
+    """Whether nobody can tell from a title what the input does. It is a model, a text or records, or the sum of much that is random, or everything
+    depends on fixed numbers that are too many to be shown.
     """
     inputs = tried.inputs[title]
     return (
@@ -558,8 +558,8 @@ def _likely(
     given: Sequence[tuple[int, ...]],
     first: Sequence[tuple[int, ...]] = (),
 ) -> list[tuple[int, ...]]:
-    """Three other shapes that one could think of, or as many as there are. The third has what is wrong with the first and what is wrong with
-    the second, so that of the four none is the one that all others are nearest to.
+    """Three other shapes that one could think of, or as many as there are. The third has the mistakes of the first and of the second. So none of
+    the four is the one that all others are nearest to.
 
     Args:
         others: what comes back with a change, or beside it: the likeliest.

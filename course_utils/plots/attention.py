@@ -172,8 +172,8 @@ def show_shapes() -> None:
         height,
         parts,
         "The shapes of attention. Words that ask give queries (..., q_len, d_k); words that answer give keys (..., k_len, d_k) and values "
-        "(..., k_len, d_v). Queries times keys, divided by the square root of d_k, are scores (..., q_len, k_len); the softmax of each row "
-        "makes weights of the same shape; weights times values are the output (..., q_len, d_v).",
+        "(..., k_len, d_v). Queries times keys, divided by the square root of d_k, are scores (..., q_len, k_len). The softmax of each row "
+        "makes weights of the same shape. Weights times values are the output (..., q_len, d_v).",
     )
 
 

@@ -19,7 +19,7 @@ _MARKERS = ("o", "s", "^", "D")
 
 
 def show_ladder() -> None:
-    """Draws the five models of lab 13, each a column to be read upwards; what is trained is marked."""
+    """Draws the five models of lab 13, each a column that is read upwards, and marks what is trained."""
     parts = []
     for column, name in enumerate(["1 majority", "2 TF-IDF", "3 frozen encoder", "4 LoRA", "5 fine-tuned"]):
         left = 8 + 172 * column
@@ -48,9 +48,8 @@ def show_ladder() -> None:
                 parts.append(box(left + 134, y, 22, 26, "", marked=True))
     show_drawing(
         868, 324, parts,
-        "Five columns, from left to right: majority, which does not read the text; TF-IDF with a linear layer; a frozen encoder of six layers "
-        "with a linear layer; LoRA, where narrow strips beside the six frozen layers are trained, too; full fine-tuning, where all six "
-        "layers are trained.",
+        "Five columns, from left to right. Majority does not read the text. TF-IDF has a linear layer. A frozen encoder of six layers "
+        "has a linear layer, too. LoRA also trains narrow strips beside the six frozen layers. Full fine-tuning trains all six layers.",
     )  # fmt: skip
 
 

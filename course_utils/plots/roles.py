@@ -1,8 +1,8 @@
 """The visual language of attention: one colour and one shape each for queries, keys, values, weights and outputs.
 
-Widgets, drawings and Matplotlib figures all take them from here. The colours are chosen after Okabe and Ito
-(2008, "Color universal design"), so that colour-blind readers can tell them apart, and each has a contrast of at
-least 3 to 1 on white and on JupyterLab's dark ground. Nothing is said by colour alone: every role also has its own
+Widgets, drawings and Matplotlib figures all take them from here. The colours follow Okabe and Ito (2008, "Color universal design"), so colour-blind
+readers can tell them apart. Each has a contrast of at least 3 to 1 on white and on JupyterLab's dark ground. Nothing is said by colour alone: every
+role also has its own
 shape and letter.
 """
 

@@ -1,7 +1,7 @@
 """A second look for Matplotlib figures, for the dark theme.
 
-A figure is drawn for white paper. On a dark page that is a glaring sheet, and no single rendering can do better: a colour that has a
-contrast of 4.5 to 1 on white has less than that on JupyterLab's dark ground. So a figure is drawn twice, and the page
+A figure is drawn for white paper. On a dark page that is a glaring sheet, and no single rendering can do better. A colour that has a contrast of
+4.5 to 1 on white has less than that on JupyterLab's dark ground. So a figure is drawn twice, and the page
 shows the one that fits.
 """
 

@@ -1,7 +1,7 @@
 """``python -m course_utils portfolio``: a package of one's own, ``my_transformer/``, out of the notebooks that one has solved.
 
-Only what passes its check goes in, as the learner wrote it. What is not solved is left out and named, and what is the course's is
-marked. A folder that this command did not make is never touched.
+Only what passes its check goes in, as the learner wrote it. It leaves out and names what is not solved, and marks what is the course's. A folder
+that this command did not make is never touched.
 """
 
 from __future__ import annotations

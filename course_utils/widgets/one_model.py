@@ -1,4 +1,4 @@
-"""One model, seven tasks: lab 12's model in the page. What is typed behind a prefix is answered there, piece by piece, and no kernel is asked."""
+"""One model, seven tasks: lab 12's model in the page. It answers what is typed behind a prefix there, piece by piece, and asks no kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type French: a trained translator in the page. What is typed is translated there, word by word, and no kernel is asked."""
+"""Type French: a trained translator in the page. It translates what is typed there, word by word, and asks no kernel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """measure.py NUMBER...: how long learners' servers take to start, so many at once, and how much memory they need; with ``--lab``, also at work.
 
-Run it as root on a hub that runs and that nobody uses at the moment, with the hub's Python, because it stops the servers of the
-learners that it takes (the first on the courses' lists):
+Run it as root, with the hub's Python, on a hub that runs and that nobody uses at the moment. It stops the servers of the learners that it takes,
+who are the first on the courses' lists:
 
     sudo /opt/transformer-hub/hub/bin/python deploy/jupyterhub/measure.py 1 5 10
     sudo /opt/transformer-hub/hub/bin/python deploy/jupyterhub/measure.py 10 30 --lab 05_transformer_pytorch --notebook solved.ipynb

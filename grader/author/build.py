@@ -1,8 +1,8 @@
 """From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is published.
 
-A lab is refused if a solution would leak, if a stub is not its solution minus the blanks, if the reference or a
-correct variant does not earn full points or uses what its exercise asks learners to build, if a misconception is not
-caught or is taken for another one, if an answer without any work earns points, or if nothing fails a check that earns some. The checks are
+A lab is refused if a solution would leak, or if a stub is not its solution minus the blanks. It is refused if the reference or a correct variant
+loses points, or uses what its exercise asks learners to build. It is refused if a misconception passes or gets another one's name, if an answer
+without any work earns points, or if nothing fails a check that earns some. The checks are
 run at the public seed and at others, as in grading.
 """
 

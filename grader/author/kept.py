@@ -1,7 +1,7 @@
 """What a build keeps of the ``expected.npz`` that is committed: every array that is the same but for rounding.
 
-So what is committed does not depend on the machine that builds: a lab whose source has not changed gives the same file, byte for byte, and
-where something has, only its own arrays change. The rule is that of :mod:`course_utils.checking.rounding`.
+So what is committed does not depend on the machine that builds. A lab whose source has not changed gives the same file, byte for byte. Where
+something has changed, only its own arrays do. The rule is that of :mod:`course_utils.checking.rounding`.
 """
 
 from __future__ import annotations

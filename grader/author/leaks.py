@@ -1,7 +1,8 @@
 """Finds lines of solutions in whatever is handed out, in whatever form: notebooks, pages, pictures, archives.
 
-A statement is sought in two ways: as a run of its characters without spaces, quotes and backslashes, so that it is found behind a prompt, joined with
-others, in a string of a string; and as its tokens, between which a comment, the end of a line and the next line's prompt or number may stand. Escapes, tags and
+A statement is sought in two ways. One is a run of its characters without spaces, quotes and backslashes: that finds it behind a prompt, joined with
+others, or in a string of a string. The other is its tokens, between which a comment, the end of a line and the next line's prompt or number may
+stand. Escapes, tags and
 packed data are undone first, in every order that occurs. What is only part of a statement, such as an argument, many calls have: it counts as a whole line only.
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 import ast
 import base64
-import binascii
+import bz2
 import html
 import io
+import lzma
 import re
 import zipfile
 import zlib
@@ -23,8 +25,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 _ARRAY = b"\x93NUMPY"
-_ARCHIVES = (b"PK\3\4", b"\x1f\x8b", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
-"""How zip, gzip and zlib begin."""
+_ARCHIVES = (b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+"""How zip, gzip, bz2, xz and zlib begin."""
 _IN_PICTURE = re.compile(rb"zTXt[^\0]*\0\0|iTXt[^\0]*\0\x01\0[^\0]*\0[^\0]*\0")
 """What stands before a text that is packed in a PNG."""
 _UNPACKED = 2**26
@@ -271,7 +273,7 @@ def _percents(text: str) -> str:
 
 
 def _unpacked(data: bytes, text: str) -> Iterator[bytes]:
-    """What is packed in a content: an archive's files, a compressed stream, data in base64."""
+    """What is packed in a content: an archive's files, a compressed stream, data in base64 or in hexadecimal digits."""
     if data.startswith(_ARCHIVES[0]):
         with (
             suppress(
@@ -285,6 +287,12 @@ def _unpacked(data: bytes, text: str) -> Iterator[bytes]:
                     yield file.read(_UNPACKED)
     elif data.startswith(b"\x1f\x8b"):
         yield from _inflated(data, 31)
+    elif data.startswith(b"BZh"):
+        with suppress(OSError):
+            yield bz2.BZ2Decompressor().decompress(data, _UNPACKED)
+    elif data.startswith(b"\xfd7zXZ"):
+        with suppress(lzma.LZMAError):
+            yield lzma.LZMADecompressor().decompress(data, _UNPACKED)
     elif data.startswith(b"# Sphinx inventory"):
         yield from _inflated(data.split(b"\n", 4)[-1])
     elif data.startswith(b"\x89PNG"):
@@ -295,12 +303,20 @@ def _unpacked(data: bytes, text: str) -> Iterator[bytes]:
             yield from _inflated(data)
         joined = re.sub(r"\\n|\s", "", text)  # base64 is often broken into lines
         for found in dict.fromkeys(_PACKED.findall(joined)):
-            with suppress(binascii.Error):
-                part = base64.b64decode(
-                    found.rstrip("=") + "=" * (-len(found.rstrip("=")) % 4), validate=True
-                )
-                if part.startswith(_ARCHIVES) or _decoded(part) is not None:  # a long word gives anything
-                    yield part
+            for decode in (_of_base64, bytes.fromhex):
+                with suppress(ValueError):
+                    part = decode(found)
+                    if part.startswith(_ARCHIVES) or _decoded(part) is not None:  # a long word gives anything
+                        yield part
+
+
+def _of_base64(text: str) -> bytes:
+    """
+    Raises:
+        ValueError: it is no base64, neither the usual one nor that for addresses.
+    """
+    packed = text.rstrip("=").replace("-", "+").replace("_", "/")
+    return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
 
 
 def _inflated(data: bytes, form: int = zlib.MAX_WBITS) -> Iterator[bytes]:

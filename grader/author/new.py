@@ -19,7 +19,7 @@ def new_lab(course: Course, name: str) -> Path:
         name: two digits, an underscore, and words in small letters: ``"14_my_lab"``.
 
     Raises:
-        CourseError: the name cannot be used, or the folder cannot be written; nothing was changed.
+        CourseError: the name is no name for a lab, or the folder cannot be written. Nothing has changed.
     """
     if not (parts := re.fullmatch(r"(\d\d)_([a-z][a-z0-9]*(?:_[a-z0-9]+)*)", name)):
         raise CourseError(

@@ -179,8 +179,8 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if rows != wanted:
         table = ", ".join(f"{name} {points:g}" for name, points in wanted)
         yield (
-            f"{lab.at_cell('| # |')}: the first cell's table must have a row "
-            f"'| 1 | `name` | difficulty | importance | minutes | points |' for each exercise, in order, with the points of its check: {table}."
+            f"{lab.at_cell('| # |')}: the first cell's table must have a row for each exercise, in order, with the points of its check. "
+            f"A row is '| 1 | `name` | difficulty | importance | minutes | points |'; the points are: {table}."
         )
 
 

@@ -152,8 +152,8 @@ def equivalents(lab: Lab) -> dict[Change, str]:
                     found[Change(exercise, *lines)] = entry["reason"]
     except (ValueError, TypeError, AttributeError) as error:
         raise CourseError(
-            f"{file}: {error}. Write [[exercise]] with a `reason` and its `changes`, a list of [old lines, new lines], or [old lines] for "
-            "every change of them; if the old lines occur in several places, a third part says which is meant: 1, 2, ..."
+            f"{file}: {error}. Write [[exercise]] with a `reason` and its `changes`: a list of [old lines, new lines], or [old lines] for "
+            "every change of them. If the old lines occur in several places, a third part says which is meant: 1, 2, ..."
         ) from None
     return found
 

@@ -154,8 +154,8 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 
 
 def fingerprint(lab: Lab) -> str:
-    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks and pictures, the
-    code and data of the course that it imports, and the locked versions of the packages that these import. Comments, docstrings, layout
+    """SHA-256 of everything that the training depends on. That is the code of the solved notebook without its checks and pictures, the course's
+    code and data that it imports, and the locked versions of the packages. Comments, docstrings, layout
     and the cells that the build adds do not count.
     """
     cells = [

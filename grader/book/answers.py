@@ -17,7 +17,7 @@ class Mark:
 
     Attributes:
         items: which lines of the rubric it earns, by number from 0; None if that is not known.
-        answer: a digest of the text that was read, because another may be handed in; empty if it is not known.
+        answer: a digest of the text that somebody read, because another may follow; empty if that is unknown.
     """
 
     reader: str

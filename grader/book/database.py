@@ -1,5 +1,5 @@
-"""nbgrader's gradebook.db while it is open: that it is the right file, that changes are made together or not at all, and that the next command
-knows what it is in the end.
+"""nbgrader's gradebook.db while it is open. It must be the right file, changes are made together or not at all, and the next command must know what
+it is in the end.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Database:
             merging: two ids are being merged, and it is this that opens it.
 
         Raises:
-            CourseError: the file cannot be read or written, which can also be raised later, while it is open; it is not the one that
-                was last used; or a merge of two ids has not been finished.
+            CourseError: the file cannot be read or written (also later, while it is open), it is not the one that was last used, or a merge of two
+                ids is unfinished.
         """
         if not merging and (merge := gradebook_file.unfinished_merge(course)):
             raise CourseError(

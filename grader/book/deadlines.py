@@ -1,5 +1,5 @@
-"""When work has to be handed in, who has more time, and what is deducted for being late: by deadlines and extensions, what was decided about
-students (:mod:`grader.book.statuses`), and the rules of the term (:mod:`grader.book.rules`).
+"""When work has to be handed in, who has more time, and what lateness costs. It follows from deadlines and extensions, decisions about students
+(:mod:`grader.book.statuses`), and the rules of the term (:mod:`grader.book.rules`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A budget of late days: how many days of it somebody's late work spends. It is a function of when the work was handed in and of the course's rule for
-lateness, and of nothing else, so it can be computed again at any time.
+"""A budget of late days: how many days of it somebody's late work spends. It depends only on when the work was handed in and on the course's rule
+for lateness, so it can be computed again at any time.
 """
 
 from __future__ import annotations

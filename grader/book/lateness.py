@@ -1,8 +1,8 @@
 """Work that a learning platform marks as late without saying by how much. Its lateness is not known until an instructor decides it;
 until then reports, exports and feedback pages say so, and nothing is deducted.
 
-What was decided is the time in the submission's folder, as if it had been handed in then. The mark stays beside it, so that a decision can
-be told from a time that is known, and be made again.
+What was decided is the time in the submission's folder, as if it had been handed in then. The mark stays beside it. So a decision differs from a
+time that is known, and can be changed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def to_decide(lab: Lab, students: Collection[str] = ()) -> list[str]:
     everybody, chosen = marked(lab), list(dict.fromkeys(students)) or list(undecided(lab))
     if missing := [student for student in chosen if student not in everybody]:
         raise GraderError(
-            f"Nothing is to be decided about {', '.join(missing)}: the work is not marked as late, or its time is known. "
+            f"There is nothing to decide about {', '.join(missing)}: the work has no mark of lateness, or its time is known. "
             f"`grader late {lab.name}` lists whose work is marked as late."
         )
     if not chosen and everybody:

@@ -1,8 +1,8 @@
 """Requests to look again at how an exercise was judged, and what was decided about them: a table of our own in the gradebook's
 file, which nbgrader ignores.
 
-A request is about a submission's id in the gradebook, which stays the same when the work is graded again, handed in anew, or
-given to another id of its student. :class:`grader.book.decisions.Decisions` is what uses this module.
+A request is about a submission's id in the gradebook. This id stays the same when the work is graded again, handed in anew, or given to another id
+of its student. :class:`grader.book.decisions.Decisions` is what uses this module.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Request:
 
     Attributes:
         asked: when it was handed in (UTC).
-        work: fingerprint of the work that was graded when it was read; empty if that is not known.
+        work: fingerprint of the work whose grade the request is about; empty if that is unknown.
         decided: when it was decided (UTC); None: it is open.
         decided_by: account of the system or of JupyterHub.
         points: that the exercise got by the decision; None: the points stayed.

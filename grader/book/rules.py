@@ -1,5 +1,5 @@
-"""The rules of a term: what each lab weighs, what is dropped, late days, rounding, grades. They are one TOML text, which is checked when it is entered
-into the gradebook and kept there, so that a backup has it and the log says who changed it.
+"""The rules of a term: what each lab weighs, what is dropped, late days, rounding, grades. They are one TOML text, which is checked when somebody
+enters it into the gradebook. It is kept there, so a backup has it and the log says who changed it.
 """
 
 from __future__ import annotations

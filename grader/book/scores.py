@@ -92,8 +92,8 @@ class Scores(Database):
 
     @contextmanager
     def with_answers(self, lab: Lab, student: str, written: Mapping[str, str]) -> Iterator[None]:
-        """For nbgrader's own grading of a submission, which asks people to look again at whatever they have graded: afterwards
-        they are asked only for written answers that are others than before, as after :meth:`write`.
+        """For nbgrader's own grading of a submission, which asks people to look again at everything that they have graded. Afterwards it asks only
+        for written answers that have changed, as after :meth:`write`.
 
         Args:
             written: as in :class:`Points`.

@@ -1,5 +1,5 @@
-"""What was sent to Canvas, so that it can be told from what somebody entered there, and feedback is sent once; and what came from there, so that it can be told
-from what somebody entered here.
+"""What was sent to Canvas: so a grade that somebody entered there looks different, and feedback goes out once. And what came from Canvas: so it
+looks different from what somebody entered here.
 """
 
 from __future__ import annotations

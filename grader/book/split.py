@@ -1,7 +1,7 @@
 """Who reads which submission: evenly, the same each time, and without taking away what somebody has begun.
 
-The order in which submissions are given out is drawn from the names of the lab and the student, not from the time of submission or
-the alphabet, so nobody reads all the late ones.
+The names of the lab and the student decide in which order submissions are given out, not the time of submission or the alphabet. So nobody reads
+all the late ones.
 """
 
 from __future__ import annotations

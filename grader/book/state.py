@@ -1,8 +1,8 @@
 """What the gradebook was when it was last used, so that another file in its place is noticed instead of used.
 
 Each command that finds the gradebook changed leaves a random *state* in it when it ends, and the same state in ``grading/gradebook.json``. A
-gradebook without the state that this file names is not what came of the one that was last used: it is empty, older, a copy that went its own way,
-or another course's. Whatever nbgrader's own programs enter leaves the states alone, so they never make it look wrong.
+gradebook without the state that this file names did not come from the one that was last used. It is empty, older, a copy that went its own way, or
+another course's. Whatever nbgrader's own programs enter leaves the states alone, so they never make it look wrong.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Statuses and extensions of many students from one table: a list made by hand with a line for each, or Canvas's gradebook export, of which every cell
-*EX* is somebody who is excused there. Anything wrong is named by its cell, and then nothing is taken.
+"""Statuses and extensions of many students from one table. It is a list made by hand with a line for each, or Canvas's gradebook export, where a
+cell *EX* means that somebody is excused. Anything wrong is named by its cell, and then nothing is taken.
 """
 
 from __future__ import annotations

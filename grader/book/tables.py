@@ -223,8 +223,8 @@ SEEDS = Table(  # the seed of each lab's checks; also in ``grading/seeds.json``
 )
 
 _INDEXES = {"submitted_notebook": "assignment_id", "grade": "notebook_id", "comment": "notebook_id"}
-"""Columns by which nbgrader's tables cannot be searched without reading everybody's rows, so that a command of nbgrader's, which
-asks for one student at a time, would take longer for each the more there are."""
+"""Columns that have no index in nbgrader's tables, so a search by them reads everybody's rows. A command of nbgrader's asks for one student at a
+time, and would take longer for each the more there are."""
 
 
 def install_triggers(

@@ -49,8 +49,8 @@ def part(db: Connection, page: str) -> None:
 
 
 def join(db: Connection, page: str, student: str, together: Together) -> None:
-    """Notes that a graded submission is a copy of a work, and gives all copies what people have given for it: for that of the member who
-    handed it in, where it is graded, and otherwise for those that are here already.
+    """Notes that a graded submission is a copy of a work, and gives all copies what people have given for it. What counts is the copy of the member
+    who handed it in, if it is graded, else those that are here already.
     """
     part(db, page)
     lead = int(together.by == student)

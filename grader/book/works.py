@@ -1,7 +1,7 @@
 """The tables of our own in which it stands who reads which written answer and what they gave, and how all answers of a lab stand.
 
 The points and the comment that count are where formgrader keeps them. The rows here belong to nbgrader's id of a submitted notebook, the one in
-formgrader's addresses: it says nothing about the student, and it stays when two ids of a student are merged.
+formgrader's addresses. It says nothing about the student, and it stays when two ids of a student are merged.
 """
 
 from __future__ import annotations

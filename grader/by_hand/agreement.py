@@ -1,7 +1,7 @@
 """How far two readers agree who have graded the same answers without seeing each other's points.
 
-Points are ordered and equally spaced, so a difference of two is worse than one of one: they get Cohen's weighted kappa with quadratic
-weights (Cohen 1968, *Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit*, Psychological
+Points are ordered and equally spaced, so a difference of two is worse than one of one. They get Cohen's weighted kappa with quadratic weights.
+(Cohen 1968, *Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit*, Psychological
 Bulletin 70). A line of a rubric is earned or not: that is Cohen's kappa (Cohen 1960, *A coefficient of agreement for nominal scales*,
 Educational and Psychological Measurement 20).
 """

@@ -94,12 +94,12 @@ def on_roster(
         theirs = Roster(each for each in roster.people.values() if _is_allowed(each.student, allowed))
         work = student in {folder.name for folder in gradebook.course.submitted.glob("*")}
         merge = (
-            f" if it is another id of somebody on it: grader roster merge {quote(student)} ID;"
+            f" If it is another id of somebody on it: grader roster merge {quote(student)} ID."
             if work
             else ""
         )
         raise GraderError(
-            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids;{merge} if somebody is missing: grader roster import FILE."
+            f"{student!r} is not on the roster, so nothing has changed.{theirs.near(student)} `grader roster` lists the ids.{merge} If somebody is missing: grader roster import FILE."
         )
     return meant
 

@@ -436,7 +436,7 @@ def show(lab: str, records: Sequence[Record]) -> None:
     counted = ", ".join(f"{count} {state}" for state, count in states.most_common())
     typer.echo(f"{lab}: {len(records)} submissions: {counted}.")
     if kept := sum(record.kept for record in records):
-        typer.echo(f"{kept} of them are unchanged since they were graded, and were left as they are.")
+        typer.echo(f"{kept} of them have not changed since they were graded, so they were left as they are.")
     if by_hand := sum(record.by_hand for record in records):
         typer.echo(f"{by_hand} written answers wait to be graded by hand: `grader queue {lab}`.")
     typer.echo(f"`grader report {lab}` shows everybody, and --out FILE writes this table with all of them.")

@@ -74,8 +74,8 @@ def class_seed(lab: Lab, on_hand_in: bool = False) -> int:
     again must give the same grade.
 
     Args:
-        on_hand_in: the seed for feedback before the deadline. Learner code can print the seed that it is graded with, and there is time to
-            use it; so it is another one than the seed that counts in the end.
+        on_hand_in: the seed for feedback before the deadline. Learner code can print its seed, and there is time to use it. So it is another one
+            than the seed that counts in the end.
 
     Raises:
         CourseError: the file of seeds contradicts the gradebook, is damaged, or cannot be read or written.
@@ -155,16 +155,16 @@ def autograde(
     arriving: Iterator[Path] | None = None,
     copies_of: Callable[[Path], Sequence[tuple[Path, str]]] = lambda _: (),
 ) -> Iterator[Record]:
-    """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
-    then of the others as they are entered, in the order in which they are finished.
+    """Grades submissions and enters their grades. Yields a record of each: first of those that stay as they are, then of the others, in the order
+    in which they are finished and entered.
 
     Args:
         jobs: how many worker processes to use; None grades in this process, one submission after the other.
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
         again: which of the submissions that were graded before are graded again.
         tell: gets the number of second runs that are left, whenever that changes.
-        arriving: more submissions, which are graded whatever was before. It is asked for the next one whenever a process is free, and
-            again after it had none; that is over when it has none and no process is at work.
+        arriving: more submissions, which are graded whatever was before. It is asked for the next one whenever a process is free, and again after
+            it had none. Grading ends when it has none and no process is at work.
         copies_of: of what arrives, the copies that other members of the team have, with their fingerprints.
 
     Raises:

@@ -1,6 +1,6 @@
 """Work that was handed in under another id, from before the roster or from another class list -> the person on the roster whose it is.
 
-What is to be done is written down first, then the gradebook is changed in one transaction, then folders are renamed. So a
+First a file says what is to be done. Then the gradebook is changed in one transaction, then folders are renamed. So a
 merge that is killed at any point can be finished by the same command, and until then no other command opens the gradebook.
 """
 
@@ -53,8 +53,8 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
         keep: ``old`` or ``new``: the one whose work counts in labs that both have work for.
 
     Raises:
-        GraderError: it cannot be done: an id is not known, Canvas says that these are two people, or both have work for a lab and
-            ``keep`` does not say which counts.
+        GraderError: nobody has one of the ids, Canvas says that these are two people, or both have work for a lab and ``keep`` does not say which
+            counts.
     """
     if begun := unfinished_merge(course):
         return _gone_on_with(begun, old, new), True
@@ -127,7 +127,8 @@ def carry_out(course: Course, merge: Merge, keep: str | None = None, why: str = 
         why: the reason, for the log.
 
     Raises:
-        GraderError: something was handed in or graded since it was planned; or it was interrupted, e.g. because the disk is full. Nothing is lost, and the same merge goes on from there.
+        GraderError: there is newer work or a newer grade than in the plan; or it was interrupted, e.g. because the disk is full. Nothing is lost,
+            and the same merge goes on from there.
     """
     journal = course.grading / MERGE
     try:

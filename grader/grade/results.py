@@ -1,7 +1,7 @@
 """An executed notebook and its verdicts -> the graded notebook that instructors and learners get to see.
 
-The output of learner code is shown as text and pictures only: no markup, script or widget from a submission
-ever reaches the browser of anybody who opens the feedback or formgrader.
+The output of learner code is shown as text and pictures only. No markup, script or widget from a submission ever reaches the browser of somebody
+who opens the feedback or formgrader.
 """
 
 from __future__ import annotations

@@ -85,8 +85,9 @@ def copies(lab: Lab, folders: Sequence[Path]) -> tuple[list[Path], dict[Path, li
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
-    """SHA-256 of everything else that a grade depends on: release, solution, misconceptions, checks, seed, limits, the
-    share of the points for what is right given an earlier mistake, and the code involved. A field of the runner that must not count is declared with ``repr=False``.
+    """SHA-256 of everything else that a grade depends on: release, solution, misconceptions, checks, seed, limits and the code involved. It
+    includes the share of the points for what is right given an earlier mistake. A field of the runner that must not count is declared with
+    ``repr=False``.
     """
     release = {
         name: path for name, path in files_in(lab.release_folder, "*").items() if name not in _FOR_LEARNERS

@@ -61,7 +61,7 @@ class Record:
         possible: misconceptions that may be the cause of a wrong result, as ``exercise: misconception``.
         stands_out: what the feedback page says of a wrong result without any of these, as ``exercise: sentence``.
         notes: sentences about what was wrong with the submission, and what was done about it.
-        kept: whether it was graded before and is unchanged, so that nothing was done this time.
+        kept: whether it has not changed since it was graded, so that there was nothing to do.
     """
 
     student: str
@@ -339,8 +339,8 @@ class Grading:
         the next run, which tries it again.
         """
         note = (
-            f"It ran out of time or memory, perhaps because of what else the machine did, and was not run once more: that is done "
-            f"for at most {seconds / 60:g} minutes a class. `grader autograde {self.lab_name}` runs it again, and so does "
+            f"It ran out of time or memory, perhaps because of what else the machine did. It was not run once more, because second runs take "
+            f"at most {seconds / 60:g} minutes a class. `grader autograde {self.lab_name}` runs it again, and so does "
             f"--student {graded.record.student} without the others."
         )
         record = replace(graded.record, notes=(*graded.record.notes, note))

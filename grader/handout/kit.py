@@ -1,5 +1,5 @@
-"""What teachers of a lab want at hand: a page for each lab, its pictures one to a screen, its quiz and an examination on paper,
-and plans of a term. Most of it is made of the lab itself; what only a teacher knows is in the lab's ``teaching.md``.
+"""What teachers want at hand: for each lab a page, its pictures one to a screen, its quiz and an examination on paper; and plans of a term. Most of
+it is made of the lab itself; what only a teacher knows is in the lab's ``teaching.md``.
 
 The pages hold solutions. They are for those who teach, and nothing of them is in what learners get.
 """
@@ -137,8 +137,8 @@ def build_kit(course: Course, out: Path, run: Collection[str], say: Say = print)
 
 
 def examination(page: Page) -> list[Task]:
-    """Questions to choose from: a teacher's own, some that the lab has for pairs, those about the reference's code, and those of the quiz, at
-    most as many as there is room for.
+    """Questions to choose from, as many as there is room for: a teacher's own, some that the lab has for pairs, those about the reference's code,
+    and the quiz.
     """
     lab = page.lab
     texts = [cell.source for cell in lab.source().cells if cell.cell_type == "code"]

@@ -385,8 +385,8 @@ _BUTTON = re.compile(r'<button (?![^>]*aria-label)(?=[^>]*\btitle="([^"]*)")')
 
 
 def accessible(page: str) -> str:
-    """A page of the theme with what it lacks: its list of pages is a landmark, its buttons keep a name while a tooltip has their title,
-    and no cell without a word is the head of a column."""
+    """A page of the theme with what it lacks. Its list of pages is a landmark, its buttons keep a name while a tooltip has their title, and no
+    empty cell is the head of a column."""
     page = page.replace(_SIDEBAR, f'{_SIDEBAR} role="navigation" aria-label="Course"')
     return _CORNER.sub("<td></td>", _BUTTON.sub(r'<button aria-label="\1" ', page))
 

@@ -131,7 +131,7 @@ class Canvas(Server):
         """What Canvas says about the assignment."""
         found = self.json(
             self.ask("GET", f"{self._assignment}?override_assignment_dates=false"), dict
-        )  # else the due date would be that of whoever asks
+        )  # else the due date would be that of the person who asks
         match found:
             case {"name": str(name), "grading_type": str(kind), "points_possible": points}:
                 together = not found.get("grade_group_students_individually")

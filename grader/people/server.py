@@ -1,7 +1,8 @@
 """A learning platform's server, of which nothing is believed: an address may be wrong, and a server broken or hostile.
 
-So every answer is limited in bytes and seconds, a list in pages and minutes, and a value is used only after it was seen to be what the platform's documentation
-says. Whatever else comes is one sentence. Requests are made one after the other, which platforms rarely throttle; where one does (429), they wait as long as it says.
+So every answer has a limit in bytes and seconds, and a list in pages and minutes. A value is used only if it is what the platform's documentation
+says. Whatever else comes is one sentence. Requests are made one after the other, which platforms rarely throttle; where one does (429), they wait
+as long as it says.
 """
 
 from __future__ import annotations

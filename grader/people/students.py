@@ -25,8 +25,8 @@ _NUMBER = re.compile(r".+_([0-9]{1,20})", re.DOTALL)
 def student_id(name: str, number: str = "") -> str:
     """An id that is safe as a folder's name, made from a name as given by an LMS or a folder, and the LMS's number.
 
-    Letters of all scripts stay (in Unicode's form NFC). So that two people get different ids, an id ends in the number or,
-    if there is no number and the name had to be changed, in a hash of the name.
+    Letters of all scripts stay (in Unicode's form NFC). Two people must get different ids. So an id ends in the number or, if there is no number
+    and the name had to be changed, in a hash of the name.
     """
     name = unicodedata.normalize("NFC", name)
     kept = "".join(_id_character(char) for char in name)

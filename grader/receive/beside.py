@@ -1,7 +1,7 @@
 """What was handed in beside a notebook: the Python files that it imports, which run with it, and everything else, which is named.
 
-A file is taken only if nothing can be meant by its name but the learner's own module: it must not stand for a module of Python's, an
-installed package or a file of the lab. Files are read as text, within limits, and never run here.
+A file is taken only if its name can mean nothing but the learner's own module. It must not stand for a module of Python's, an installed package or
+a file of the lab. Files are read as text, within limits, and never run here.
 """
 
 from __future__ import annotations

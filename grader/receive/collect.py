@@ -255,7 +255,7 @@ def _collect(
     for file in files:
         by_student.setdefault(file.student, []).append(file)
     chooser = Chooser(lab)
-    # in the exchange, learners have said themselves which lab it is for, so each is told alone
+    # in the exchange, learners have said themselves which lab it is for, so each is reported by itself
     works = [
         [file for file in files if _is_work(file) and not file.offer.student] for files in by_student.values()
     ]
@@ -548,6 +548,6 @@ def _left_aside(lab: Lab, student: str, files: Iterable[File]) -> list[str]:
 
 
 _NOT_TAKEN = (
-    "The notebook beside it is not the one that was collected, and was not taken: if it is meant as new work, have it handed in "
+    "The notebook beside it is another one than was collected, so it was not taken. If it is meant as new work, have it handed in "
     "without the request."
 )

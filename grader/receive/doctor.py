@@ -49,8 +49,8 @@ class Part:
 
     Attributes:
         state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
-        fault: where its code is not valid Python, which name it needs that has no value, or which ready-made thing it uses that
-            has to be built; empty if none of these was found.
+        fault: where its code is not valid Python, which name has no value, or which ready-made thing it uses that has to be built; empty if there
+            is no such fault.
     """
 
     name: str

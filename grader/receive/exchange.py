@@ -59,7 +59,7 @@ def in_exchange(lab: Lab, shared_account: bool, asks: Callable[[Offer], bool]) -
     except ExchangeError as error:
         raise GraderError(
             f"nbgrader's exchange cannot be used: {error}. Set c.Exchange.root in {lab.course.root / 'nbgrader_config.py'} "
-            "to a folder that everybody can write to, and release the lab there with nbgrader; or give the folder "
+            "to a folder that everybody can write to, and release the lab there with nbgrader. Or give the folder "
             f"or the zip of an LMS: grader collect {lab.name} SOURCE."
         ) from None
     forged = dict(inbound.forged)
@@ -104,8 +104,8 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
 
 
 class _Inbound(ExchangeCollect):
-    """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying,
-    which follows links, stops at one bad submission, and deletes what was collected before.
+    """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying. That follows links, stops
+    at one bad submission, and deletes what was collected before.
 
     Forged submissions are left out of that choice, and those with a request to look again wherever there are others: to ask
     must not make anybody's work late.

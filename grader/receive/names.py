@@ -2,8 +2,8 @@
 
 Learners choose the names of their files, and often their own names. So all names together decide who packed an archive, once for the
 whole archive (:mod:`grader.receive.recognise`), and only what the platform wrote says whose a file is (:mod:`grader.receive.layouts`).
-Canvas removes ``_123_`` from names, and after that every character that is not a letter or digit, so that ``_-123_`` gets through: a file
-whose name can be read as that of two users is nobody's.
+Canvas removes ``_123_`` from names, and after that every character that is not a letter or digit, so that ``_-123_`` gets through. A file whose
+name can mean two users is nobody's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any bytes that were handed in as a notebook -> plain cells, or the reason why it cannot be read.
 
-Only the text of a submission is used. Time and memory are bounded: anything that exceeds the limits below is found by counting,
-and rejected before it is parsed.
+Only the text of a submission is used. Time and memory have limits, which are below. What exceeds one is found by counting and rejected; it is not
+parsed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plain cells -> a notebook rebuilt from the release.
 
-Cells, ids, metadata and check cells come from the release; the texts of solution cells, of written answers and of cells
-that the learner added come from the submission, and so do pictures in written text and files that the code imports. So no damage
+Cells, ids, metadata and check cells come from the release. The texts of solution cells, of written answers and of added cells come from the
+submission, and so do pictures in written text and files that the code imports. So no damage
 to a notebook can stop the grading of a class or move a point, and nothing that was handed in disappears.
 Learner code is parsed here (to find the names that it defines), but never run.
 """

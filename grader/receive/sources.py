@@ -140,8 +140,8 @@ def listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None
 
 
 def states(root: Path, pattern: str = "*") -> dict[str, tuple[tuple[object, ...], ...]]:
-    """What is in a folder -> what changes when any file of it does: path, time, size and number of each. No file is opened, no link is followed,
-    and of one entry at most so many files are looked at as a submission may have.
+    """What is in a folder -> what changes when any file of it does: path, time, size and number of each. It opens no file and follows no link. Of
+    one entry, it looks at no more files than a submission may have.
 
     Args:
         pattern: of the names that count.

@@ -1,5 +1,5 @@
-"""Writes what was collected into the course, where grading looks for it: a notebook, when and by whom it was handed in, or why it could
-not be taken. What was there is kept, no link is followed, and a file is written completely or not at all.
+"""Writes what was collected into the course, where grading looks for it: a notebook, when and from whom it came, or why it could not be taken. It
+keeps what was there, follows no link, and writes a file completely or not at all.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def store(
 
 
 def _enter_time(folder: Path, receipt: Mapping[str, bytes]) -> str:
-    """Enters when an unchanged submission was handed in, if that was not known, or was known in another zone. Returns what to say."""
+    """Enters when somebody handed in an unchanged submission, if that was unknown, or known in another zone. Returns what to say."""
     before = _text_in(folder / TIMESTAMP)
     # in this order: if the second cannot be written, the next time does both
     for name, data in _learned(folder, receipt).items():
@@ -146,8 +146,8 @@ def _enter_time(folder: Path, receipt: Mapping[str, bytes]) -> str:
 def _learned(folder: Path, receipt: Mapping[str, bytes]) -> dict[str, bytes]:
     """Of an unchanged submission's receipt, the files that say something new about when it was handed in.
 
-    The time in the platform's names tells whether it is the same upload, in a zone that was not given before, or a later one of the
-    same file, which must not make work late that was handed in on time.
+    The time in the platform's names tells whether it is the same upload, in a zone that nobody had named, or a later one of the same file. A later
+    one must not make punctual work late.
     """
     said, there = receipt.get(LOCAL_TIME, b"").decode(), _text_in(folder / LOCAL_TIME)
     if said and there:

@@ -1,5 +1,5 @@
-"""What the build adds to every lab, so that no author has to: a sentence about language models on its first page, and a
-closing part in which learners are asked about their own code and make a package of it.
+"""What the build adds to every lab, so that no author has to. It is a sentence about language models on the first page, and a closing part with
+questions about the learner's own code and a package of it.
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ class Substitutions:
     def outcomes(self, key: str, pieces: frozenset[Piece]) -> tuple[Outcome, ...] | None:
         """The outcomes of an exercise's reference with these mistakes in place.
 
-        They are None if they may not earn points: if they are what the reference gives without them, what a mistake in this
-        exercise gives, or what an answer without any work gives; or if there are none, because something fails.
+        They are None if they may not earn points, because the reference without them, a mistake in this exercise or an answer without any work
+        gives the same. They are also None if something fails.
         """
         if (key, pieces) not in self._kept:
             self._kept[key, pieces] = self._computed(key, pieces)

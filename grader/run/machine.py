@@ -1,5 +1,5 @@
-"""What the machine did beside a run, and how much of it is free: whether a run that went over a limit says something about
-the submission alone, and how many can be run side by side so that none disturbs another.
+"""What the machine did beside a run, and how much of it is free. It tells whether a run that went over a limit says something about the submission
+alone, and how many can run side by side undisturbed.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _troubles() -> tuple[float, ...] | None:
 
 
 def room(jobs: int, memory: int) -> int:
-    """How many runs, of at most ``jobs``, can go on side by side as if each were alone: as many as there are idle cores, and
-    as have this much memory (bytes). At least one.
+    """How many runs, of at most ``jobs``, can go on side by side as if each were alone: one for each idle core, if there is this much memory
+    (bytes) for it. At least one.
     """
     busy = psutil.cpu_percent(_LOOK_SECONDS, percpu=True)
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(busy))

@@ -112,9 +112,9 @@ def refused(reason: str) -> NoSandbox:
     reason = reason.strip() or "it gave no reason"
     return NoSandbox(
         f"The sandbox cannot be set up on this machine. Bubblewrap says: {reason} Most often user namespaces are "
-        "switched off: as root, `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
+        "switched off. As root, run `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
         "kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu), `sysctl -w user.max_user_namespaces=10000` "
-        "(elsewhere), or start the container you are in with the right to create them and to mount /proc "
+        "(elsewhere). If you are in a container, start it with the right to create them and to mount /proc "
         "(docs/containers.md). " + _WHAT_NOW
     )
 
@@ -172,7 +172,7 @@ def start(
             with suppress(subprocess.TimeoutExpired):
                 if (
                     process.wait(1) == -signal.SIGKILL
-                ):  # by somebody, or because memory ran out: whoever waits for it says so
+                ):  # by somebody, or because memory ran out: the caller that waits for it says so
                     return process
             process.kill()
             process.wait()

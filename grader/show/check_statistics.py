@@ -1,5 +1,5 @@
-"""Statistics of one check, or of one answer that people read, over a class: how hard it is, whether it tells those who understood the lab from those who did
-not, and whether something about it should be looked at.
+"""Statistics of one check, or of one answer that people read, over a class. They say how hard it is, whether it separates those who understood the
+lab from the others, and whether it needs a look.
 
 *Difficulty* is the share of the submissions that pass, that is, that have all of its points. *Discrimination* is Pearson's correlation of its points with the
 points of the rest of the lab (Guilford 1953, *The correlation of an item with a composite of the remaining items in a test*, Educational and Psychological
@@ -61,8 +61,8 @@ class Statistics:
 
     @property
     def backwards(self) -> bool:
-        """Whether the best fail more often than the weakest, by more than chance explains: the correlation is two standard errors below 0, that is, below
-        -2 / sqrt(count), which chance alone gives once in forty checks.
+        """Whether the best fail more often than the weakest, by more than chance explains. The correlation is two standard errors below 0, that is,
+        below -2 / sqrt(count). Chance alone gives that once in forty checks.
         """
         return bool(
             self.discrimination is not None
@@ -118,8 +118,8 @@ def _all_the_same(values: Sequence[float]) -> bool:
 
 
 def _share_that_passes(passed: Sequence[bool], rest: Sequence[float], strongest: bool) -> float:
-    """The share that passes of the strongest or the weakest. Of those who have equally many points, of whom only some belong to the group, each counts in part, so
-    that it does not depend on the order of the submissions.
+    """The share that passes of the strongest or the weakest. If several have equally many points and only some of them belong to the group, each
+    counts in part. So the order of the submissions does not matter.
     """
     size = left = max(1, round(PART * len(rest)))
     ordered = sorted(

@@ -1,6 +1,6 @@
 """How a class did in a lab: exercise by exercise, which misconceptions it holds and keeps, and who needs help. Everything comes from the gradebook, so
-points given by hand count as well. Figures are of those whose work was seen as a whole and who are not excused or zeroed by decision: a notebook that could not be read
-says nothing about a check.
+points given by hand count as well. Figures are of those whose whole work could be graded and whom no decision has excused or zeroed. A notebook
+that could not be read says nothing about a check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a class did in a lab, on one page, for the person who teaches it next week: the facts are from :mod:`grader.show.class_facts`, and here they
+"""How a class did in a lab, on one page, for the person who teaches it next week. The facts are from :mod:`grader.show.class_facts`; here they
 become sentences, a page and a table.
 """
 
@@ -48,8 +48,8 @@ MANY = 0.25
 
 
 def write_report(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
-    """Writes ``grading/reports/<lab>.html`` (or ``page``) and three CSV files next to it: one of the students, whose path is returned with the page's, and two of the same name
-    with ``-checks`` and ``-misconceptions`` at its end.
+    """Writes ``grading/reports/<lab>.html`` (or ``page``) and three CSV files next to it. One is of the students; its path is returned with the
+    page's. The others have the same name with ``-checks`` and ``-misconceptions`` at its end.
 
     Args:
         section: only about the students of this one; the name of the page then ends in it.

@@ -402,7 +402,7 @@ def see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
             raise GraderError(
                 f"{owner[number]!r} and {student!r} have the same {lms} number, {number}, so it is not clear whose grade "
                 f"is whose, and nothing was written. If they are the same person, or one of them does not exist, look at "
-                "what both handed in, and remove the wrong one: move its folder out of grading/submitted, then run "
+                "what both handed in. Then remove the wrong one: move its folder out of grading/submitted, and run "
                 "`nbgrader db student remove ID --force`."
             )
 

@@ -59,7 +59,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class _Note:
-    """What is remembered of a page: fingerprints of what it was made from, and of what was made."""
+    """What is known of a page: fingerprints of what it was made from, and of the page itself."""
 
     inputs: str
     page: str
@@ -197,8 +197,8 @@ class _Pages:
         pass
 
     def __call__(self, _: Any, result: Result) -> _Note | OSError | str:
-        """Makes a page. Returns its note; or the error if there is no room for it, else the traceback if it cannot be made; then
-        there is no page, not even the one of before, which may show other points.
+        """Makes a page. Returns its note; or the error if there is no room for it, else the traceback if it cannot be made. After an error there is
+        no page, not even the one of before, which may show other points.
         """
         try:
             source, target = self._source(result.student), self._target(result.student)

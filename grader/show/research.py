@@ -34,7 +34,7 @@ COLUMNS = {
     "points": "points for the exercise, before deductions, with those given by hand; empty if there are none (yet)",
     "of": "points that the exercise has",
     "passed": "outcome of the check: 1 if all points of the exercise were earned, else 0; empty if there are no points (yet), or nothing could be read",
-    "begun": "1 if the exercise's cell is not as it was handed out, 0 if it is; empty if nothing was graded, or nothing could be read",
+    "begun": "1 if the exercise's cell differs from the one in the release, 0 if not; empty if nothing was graded, or nothing could be read",
     "misconceptions": "names of the misconceptions that were recognised in the exercise, separated by blanks; they are explained in the lab's misconceptions.py",
     "misconceptions before": "the same, of the hand-ins that were graded before the last one",
     "given": "1 if the exercise is right given a mistake in an earlier one, else 0; empty if nothing was graded",

@@ -345,7 +345,7 @@ def _send_grades(
                 break
     if problem:
         raise GraderError(
-            f"{problem} Of these {len(found)} grades, {len(found) - len(missing)} are known to be in Canvas, and others may have been entered by then: without --send "
-            "the same command lists what is missing, with it sends that."
+            f"{problem} Of these {len(found)} grades, {len(found) - len(missing)} are known to be in Canvas; others may have been entered by then. Without --send, "
+            "the same command lists what is missing; with --send it sends that."
         )
     return [*missing]

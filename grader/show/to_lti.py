@@ -147,8 +147,8 @@ def send(lab: Lab, platform: Platform, told: Differences) -> tuple[list[str], bo
             taken, _ = _there(platform, column, told, taken)
         _note(lab, column, {who: each.after for who, each in taken.items()})
         raise GraderError(
-            f"{error} Of these {len(told.found)} scores, {len(taken)} are known to be on the platform, and others may have been entered by then: without --send the same "
-            "command lists what is missing, with it sends that."
+            f"{error} Of these {len(told.found)} scores, {len(taken)} are known to be on the platform; others may have been entered by then. Without --send, the same "
+            "command lists what is missing; with --send it sends that."
         ) from None
     taken, read = _there(platform, column, told, taken)
     _note(lab, column, {who: each.after for who, each in taken.items()})

@@ -35,7 +35,7 @@ def _sixteenths(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 def _whole_numbers(rng: np.random.Generator) -> Inputs:
     scores = rng.integers(-5, 6, (3, 4))
-    scores[scores.sum(axis=-1) == 0, 0] += 1  # whoever divides by the sum must not do so by 0
+    scores[scores.sum(axis=-1) == 0, 0] += 1  # code that divides by the sum must not divide by 0
     return {"scores": scores}
 
 

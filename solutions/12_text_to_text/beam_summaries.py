@@ -2,7 +2,8 @@
 
 .venv/bin/python solutions/12_text_to_text/beam_summaries.py
 
-writes course_utils/data/summaries_beam.json: SmolLM2, few-shot, on fifty of the development pairs. What has been searched is kept, so a run that was stopped goes on where it was.
+writes course_utils/data/summaries_beam.json: SmolLM2, few-shot, on fifty of the development pairs. It keeps what it has searched, so a run that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 .venv/bin/python solutions/12_text_to_text/mix_tasks.py
 
-writes course_utils/data/mixtures.json, in about forty minutes of one core. The model is lab 12's at half its width. What has been measured is
-kept, so a run that was stopped goes on where it was.
+writes course_utils/data/mixtures.json, in about forty minutes of one core. The model is lab 12's at half its width. It keeps what it has measured,
+so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 .venv/bin/python solutions/12_text_to_text/pretrain_gaps.py FOLDER
 
-writes course_utils/data/pretraining.json. Two processes share the work; FOLDER keeps the pretrained weights. What has been trained is
-kept, so a run that was stopped goes on where it was.
+writes course_utils/data/pretraining.json. Two processes share the work; FOLDER keeps the pretrained weights. It keeps what it has trained, so a run
+that was stopped goes on where it was.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ See docs/data-text-to-text.md.
 
 .venv/bin/python solutions/12_text_to_text/pretrain_objectives.py FOLDER
 
-writes course_utils/data/objectives.json, in about half an hour of one core. FOLDER keeps the pretrained weights. What has been measured is
-kept, so a run that was stopped goes on where it was.
+writes course_utils/data/objectives.json, in about half an hour of one core. FOLDER keeps the pretrained weights. It keeps what it has measured, so
+a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations

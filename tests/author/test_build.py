@@ -443,7 +443,7 @@ WRITTEN = """# | points | what the answer does |
         (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (optional)", "lab.toml:5", "without what can wait (1. Twice as much (optional))"),
         (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (before lab 05)", "lab.toml:5", "without what can wait (1. Twice as much (before lab 05))"),
         (NB, "| 3 | 2 |", "| 61 | 2 |", f"{NB}:", "from here, the core path goes on for more than 60 minutes"),
-        (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
+        (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "the points are: double 2."),
         (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
         (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),
         (NB, "# ## Going further", "# ## Going\n#\n# ### further", f"{NB}:", "'## Going further' must be there once"),

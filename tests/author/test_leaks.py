@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import html
 import io
 import json
 import re
+import tarfile
 import textwrap
 import zipfile
 import zlib
@@ -135,6 +137,12 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     "arrays of texts, packed": lambda line: arrays(names=np.array([line, "x"])),
     "zlib": lambda line: zlib.compress(line.encode()),
     "zlib in base64": lambda line: in_base64_of(zlib.compress(f"{PUBLIC}{line}".encode())),
+    "zlib in base64 for addresses": lambda line: base64.urlsafe_b64encode(zlib.compress(f"{PUBLIC}{line}".encode(), 0)).decode(),
+    "as hexadecimal digits": lambda line: f'data = "{line.encode().hex()}"',
+    "bz2 as hexadecimal digits": lambda line: bz2.compress(line.encode()).hex(),
+    "bz2 in base64": lambda line: in_base64_of(bz2.compress(line.encode())),
+    "a tar.bz2": lambda line: tar(line, "w:bz2"),
+    "a tar.xz": lambda line: tar(line, "w:xz"),
     "as a form is sent": lambda line: f"https://example.org/?code={quote_plus(line)}",
     "as octal numbers": lambda line: "".join(c if c.isalnum() else f"\\{ord(c):03o}" for c in line),
     "as a list of tokens": lambda line: json.dumps(re.findall(r'"[^"]*"|\w+|[^\w\s]', line)),
@@ -155,6 +163,15 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
 def array(texts: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, texts)
+    return file.getvalue()
+
+
+def tar(line: str, mode: str) -> bytes:
+    file, told = io.BytesIO(), tarfile.TarInfo("a/b.py")
+    data = f"{PUBLIC}{line}\n".encode()
+    told.size = len(data)
+    with tarfile.open(fileobj=file, mode=mode) as packed:
+        packed.addfile(told, io.BytesIO(data))
     return file.getvalue()
 
 

@@ -743,7 +743,7 @@ def test_a_decision_about_late_work_is_made_again_for_people_who_are_named_and_i
     unnamed = CliRunner().invoke(app, ["late", LAB, "--days", "2"])
     assert unnamed.exit_code == 1 and "name whose: grader late" in " ".join(unnamed.output.split())
     jane = CliRunner().invoke(app, ["late", LAB, "doejane_5", "--days", "2"])  # not marked
-    assert jane.exit_code == 1 and "Nothing is to be decided about doejane_5" in jane.output
+    assert jane.exit_code == 1 and "There is nothing to decide about doejane_5" in jane.output
     with Gradebook.open(lab.course) as gradebook:
         lines = [each for each in gradebook.changes(LAB, zoe) if each.what == log.LATENESS]
     assert [(each.before, each.after) for each in lines] == [("", "1 d"), ("1 d", "3 d"), ("3 d", "0 d")]

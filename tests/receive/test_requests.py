@@ -346,7 +346,7 @@ def test_a_changed_notebook_beside_a_request_is_not_taken_and_without_one_it_is(
     before = work(lab)
     asked = {f"s02/{name}": data for name, data in asking(lab, "s02").items()}
     row = only(collect(lab, folder_of(lab, changed | asked)), "s02")
-    assert row.outcome == ASKED and "is not the one that was collected, and was not taken" in row.why
+    assert row.outcome == ASKED and "is another one than was collected, so it was not taken" in row.why
     assert work(lab) == before
     same = {"s02/start_here.ipynb": (lab.course.submitted / "s02" / START / "start_here.ipynb").read_bytes()}
     row = only(collect(lab, folder_of(lab, same | asked)), "s02")

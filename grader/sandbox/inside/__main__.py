@@ -384,8 +384,8 @@ def unreadable() -> str:
 
 
 def state_of_sandbox() -> str:
-    """The state that no submission may change. Of each mount, that is what :data:`MOUNT_FIELDS` says: the rest also changes
-    when somebody outside replaces a file that is shown in here, or the system changes how a disk is mounted.
+    """The state that no submission may change. Of each mount, that is what :data:`MOUNT_FIELDS` says. The rest also changes when somebody outside
+    replaces a file that is shown in here, or the system changes how a disk is mounted.
     """
     with open("/proc/self/mountinfo") as file:
         mounts = [line.split()[:6] for line in file]

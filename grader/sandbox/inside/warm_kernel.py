@@ -78,7 +78,7 @@ class Shell(ZMQInteractiveShell):
 
 
 class Stream(OutStream):
-    """stdout or stderr. What a cell flushes has been sent when the call ends, so that it is known even of a cell that is stopped. After
+    """stdout or stderr. What a cell flushes has left when the call ends, so it is known even of a cell that is stopped. After
     a cell, flushing hands messages to the thread that sends them, but does not wait for that thread: messages keep their order anyway.
     """
 
