@@ -282,18 +282,16 @@ def uncollect(
       grader uncollect 02 anna ben --because "the folder was lab 03's"
     """
 
-    from grader.book.gradebook import roster_of
+    from grader.grade.uncollect import meant
     from grader.grade.uncollect import uncollect as take_back
     from grader.reference.lab import Lab
-    from grader.show.standing import collected
 
     if not because:
         raise GraderError(
             "Say why, for the log: --because 'the folder was another lab's'. Nothing has changed."
         )
     loaded = Lab.load(Course.find(), lab)
-    roster, there = roster_of(loaded.course), collected(loaded)
-    chosen = list(dict.fromkeys(roster.known(each, there) for each in students))
+    chosen = meant(loaded, students)
     for folder in take_back(loaded, chosen, because):
         typer.echo(f"Moved to {folder}")
     typer.echo(f"No longer handed in for {lab}: {', '.join(chosen)}.")

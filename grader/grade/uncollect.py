@@ -12,7 +12,21 @@ from grader.book.gradebook import Gradebook
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.grade.autograde import alone
+from grader.people.roster import Roster
 from grader.reference.lab import Lab
+
+
+def meant(lab: Lab, texts: Sequence[str]) -> list[str]:
+    """The ids of whom somebody means by ids, addresses or names. Of people who are not on the roster, everybody counts of whom there is anything.
+
+    Raises:
+        GraderError: nobody is meant, or several people may be.
+    """
+    with Gradebook.open(lab.course) as gradebook:
+        roster, known = Roster(gradebook.roster().values()), {*gradebook.students()}
+    for place in _places(lab):
+        known |= {folder.parent.name for folder in place.glob(f"*/{lab.name}")}
+    return list(dict.fromkeys(roster.known(each, known) for each in texts))
 
 
 def uncollect(lab: Lab, students: Sequence[str], why: str) -> list[Path]:
@@ -43,12 +57,15 @@ def uncollect(lab: Lab, students: Sequence[str], why: str) -> list[Path]:
 
 def _folders(lab: Lab, student: str) -> list[Path]:
     """A student's folders of a lab; none for a text that is no id, such as a path."""
-    places = (lab.course.submitted, lab.course.autograded, lab.course.feedback)
-    ours = [place for place in places if student in {folder.name for folder in place.glob("*")}]
+    ours = [place for place in _places(lab) if student in {folder.name for folder in place.glob("*")}]
     for place in ours:
         if (place / student).is_symlink():
             raise GraderError(f"{place / student} is a link, where a folder should be. Move it away.")
     return [place / student / lab.name for place in ours if (place / student / lab.name).exists()]
+
+
+def _places(lab: Lab) -> tuple[Path, ...]:
+    return lab.course.submitted, lab.course.autograded, lab.course.feedback
 
 
 def _move_aside(lab: Lab, student: str) -> Path:

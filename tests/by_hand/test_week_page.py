@@ -14,7 +14,7 @@ from classroom import START, gradebook_undone
 from playwright.sync_api import expect, sync_playwright
 from serving import CHROMIUM, NAMED_USERS, TOKEN, as_user, fits_everywhere, logged_in, running, save
 from test_week import ask, decided, ended
-from written import written_lab
+from written import answer_of, written_lab
 
 from grader.book import log
 from grader.book.answers import FIRST
@@ -113,11 +113,9 @@ def test_nothing_that_a_learner_or_a_file_says_runs_on_the_page(lab, server, som
         shown = somebody.get(f"{server}{place}")
         assert shown.ok and "<img" not in shown.text
         policy = shown.headers["Content-Security-Policy"]
-        assert (
-            "default-src 'none'" in policy
-            and "connect-src 'self'" in policy
-            and "unsafe-inline'; img" in policy
-        )
+    assert (
+        "default-src 'none'" in policy and "connect-src 'self'" in policy and "unsafe-inline'; img" in policy
+    )
     assert "&lt;img" in somebody.get(f"{server}/{START}").text
     told = save(somebody, f"{server}/{START}", student="<script>nobody</script>", days="2", why="ill")
     assert "<script>nobody" not in told.text and "is not on the roster" in told.text
@@ -141,6 +139,19 @@ def test_an_address_names_a_lab_by_its_number_as_a_command_does(lab, server, som
     assert "Saved" in somebody.post(f"{server}/00", data=fields).text
     unknown = somebody.get(f"{server}/77")
     assert unknown.status_code == 409 and "There is no lab" in unknown.text
+
+
+def test_the_line_below_the_table_has_the_words_of_the_table(lab, server, somebody):
+    file = lab.course.submitted / "s03" / lab.name / lab.notebook_name
+    before = file.read_bytes()
+    answer_of(lab, "s03", "Another text.")
+    text = somebody.get(server).text
+    file.write_bytes(before)
+    assert (
+        ">1 again<" in text
+        and "“2 again”: two of the graded have handed in again" in text
+        and "Anew" not in text
+    )
 
 
 def test_more_time_is_given_in_place_with_the_refusals_of_the_command(lab, server, somebody):

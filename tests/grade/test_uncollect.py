@@ -96,8 +96,8 @@ def test_work_that_is_collected_again_is_graded_as_before(lab):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["s00", "nobody", "--because", WHY], "no work for 00_start_here of nobody"),
-        (["../submitted/s00", "--because", WHY], "no work for 00_start_here of"),
+        (["s00", "nobody", "--because", WHY], "'nobody' is not on the roster"),
+        (["../submitted/s00", "--because", WHY], "is not on the roster"),
         (["s00"], "Say why"),
     ],
 )
