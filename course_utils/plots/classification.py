@@ -18,11 +18,11 @@ _COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-
 
 
 def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str, float]) -> Figure:
-    """A panel for each task, a bar for each model, and a line where the trivial baseline is.
+    """A panel for each task, a bar for each model, and a line where guessing at random would be.
 
     Args:
         table: task -> model -> accuracy on validation (0 to 1).
-        chance: task -> the accuracy of always giving the most frequent class.
+        chance: task -> the accuracy of guessing at random.
     """
     from matplotlib.figure import Figure
 

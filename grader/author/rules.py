@@ -42,11 +42,11 @@ PARTS = ("**After this lab you can**", "**Time:**", END, "## Review quiz", "quiz
 """What a learner finds in every lab, once each, in this order."""
 
 WORDS_A_MINUTE = 200
+"""How fast such a text is read."""
 SITTING = 60
-"""Minutes of a core path after which learners need a place to stop."""
+"""Minutes after which learners need a place to stop, on the core path and if they do everything."""
 BREAK = "**A good place for a break.**"
 """How a text begins that names such a place."""
-"""How fast such a text is read."""
 MAX_SECONDS = 240
 MAX_LINES = 30
 MAX_COLUMNS = 88
@@ -220,20 +220,23 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
 
 def _sittings(lab: Lab, source: NotebookNode) -> Iterator[str]:
     takes = {name: int(minutes) for name, minutes, _ in ROW.findall(source.cells[0].source)}
-    minutes, begins = 0.0, ""
-    for piece in pieces(source):
-        if BREAK in piece.text or not begins:
-            minutes, begins = 0.0, piece.text.strip().partition("\n")[0]
-        if piece.section:
-            continue
-        minutes += takes.get(nbgrader_of(piece.cell).get("grade_id"), 0)
-        minutes += _words([NotebookNode(piece.cell, source=piece.text)]) / WORDS_A_MINUTE
-        if round(minutes) > SITTING:
-            yield (
-                f"{lab.at_cell(begins)}: from here, the core path goes on for more than {SITTING} minutes. Begin a section before that with "
-                f"{BREAK!r}, and say in the first cell which sittings there are."
-            )
-            return
+    found = list(pieces(source))
+    for path, walked in {
+        "the core path": [piece for piece in found if not piece.section],
+        "the whole lab": found,
+    }.items():
+        minutes, begins = 0.0, ""
+        for piece in walked:
+            if BREAK in piece.text or not begins:
+                minutes, begins = 0.0, piece.text.strip().partition("\n")[0]
+            minutes += takes.get(nbgrader_of(piece.cell).get("grade_id"), 0)
+            minutes += _words([NotebookNode(piece.cell, source=piece.text)]) / WORDS_A_MINUTE
+            if round(minutes) > SITTING:
+                yield (
+                    f"{lab.at_cell(begins)}: from here, {path} goes on for more than {SITTING} minutes. Begin a section before that with "
+                    f"{BREAK!r}, and say in the first cell which sittings there are."
+                )
+                return
 
 
 def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:

@@ -15,18 +15,18 @@
 # # Lab 00: start here
 #
 # Every lab works in the same way. You learn how by doing a small one: you write the **softmax**, which turns scores into probabilities.
-# A Transformer uses it in each of its layers. Later you build one and train it to translate.
+# A Transformer uses it in each of its layers.
 #
 # **After this lab you can**
 #
 # - run a notebook, restart it, and say what is saved;
-# - read what a check tells you, and use it to fix your code;
+# - fix your code with what a check tells you;
 # - explain why *exp*, and not plain division, turns scores into probabilities;
 # - write a softmax that works along any axis and never overflows;
 # - validate a lab and hand it in.
 #
-# **You need** to know Python functions and the basics of NumPy arrays. **Time:** about 30 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. If you already know notebooks, run the first cell of section 1, which
+# **You need** Python functions and the basics of NumPy arrays. **Time:** about 30 minutes for you; the
+# computer needs {measured_seconds} seconds. If you already know notebooks, run the first cell of section 1, which
 # imports NumPy, and continue with section 2. The core path is sections 2 to 6, about 20 minutes.
 #
 # | # | exercise | difficulty | importance | minutes | points |

@@ -17,15 +17,16 @@
 # Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty you would look at the
 # text again. Until 2014 neural translators could not. **Attention** was invented to let them look back.
 #
+# **You need** lab 00 and the idea of a gradient.
+#
+# <details><summary>What you can do after this lab, and its exercises</summary>
+#
 # **After this lab you can**
 #
 # - write a recurrent network, and name its three problems;
 # - compare a query with keys, and turn the scores into a weighted average;
 # - read an alignment: which source word each translated word comes from;
 # - say what attention does not know, and what it costs.
-#
-# **You need** lab 00 and the idea of a gradient. **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is exercises 1, 3, 4 and 5, about 57 minutes, plus 9 minutes for the review quiz. A break comes before section 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -35,6 +36,10 @@
 # | 4 | `attend` | ●●○○○ | ●●●●● | 6 | 4 |
 # | 5 | `reweight` | ●○○○○ | ●●●●○ | 4 | 2 |
 # | 6 | `layer_cost` | ●●●○○ | ●●●●○ | 12 | 4 |
+# </details>
+#
+# **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is exercises 1, 3, 4 and 5, about 57 minutes, plus 9 minutes for the review quiz. Breaks come before sections 6 and 7.
 #
 # The next cell gives you your own softmax from lab 00 if it passes its check, and ours otherwise. It says which.
 
@@ -229,8 +234,8 @@ show_table(
 #
 # $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
 #
-# with one factor for each word in between. The product of many factors below 1 is almost nothing: the gradient **vanishes**. The product of
-# many factors above 1 is huge: it **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back
+# with one factor for each word in between. Each factor is a matrix. If it makes every vector shorter, the product of many is almost nothing: the gradient
+# **vanishes**. If it makes some vectors longer, the product may be huge: the gradient **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back
 # was important, no signal gets back to
 # say so.
 #
@@ -313,6 +318,10 @@ measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"]
 # RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
 # that starts open makes it flatter still. That is why LSTMs were worth having. Yet each word in between still costs a factor.
 # With larger weights the plain network's gradient explodes instead.
+#
+# What is a **gate**? A number between 0 and 1 for each feature, computed from the word and the state. In the GRU,
+# $h_t = z_t \odot h_{t-1} + (1 - z_t) \odot \tilde h_t$ ($\odot$ multiplies entry by entry). Where the gate $z_t$ is near 1, the old state passes through almost
+# unchanged. Where it is near 0, a new proposal $\tilde h_t$ takes its place. The LSTM has one gate for what it forgets and one for what comes in. (*Gates* in section 1 has all formulas.)
 #
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
 # line is low: the weights add up to 1, so a hundred words have 1/100 each on average. But it does not fall.)
@@ -783,7 +792,8 @@ show_table(["query", "weights", "context"], rows)
 # ## 5. The payoff: a translator that looks back
 #
 # The new translator is the old one with a different `context`: scores, softmax, weighted average, as in your `attend`, written in PyTorch
-# so that gradients flow through it. (The scores are Bahdanau's, from exercise 2. But as in Luong's translator, the decoder first takes its step and
+# so that gradients flow through it. (The scores come from the small network of *Bahdanau's score* in section 4, which you may have skipped. With dot
+# products only the lines that compare would differ. As in Luong's translator, the decoder first takes its step and
 # then looks. So in training one call computes all steps.)
 
 # %% tags=["skip-grading"]
@@ -991,6 +1001,8 @@ print(f"largest difference from the model's own weights: {difference:.1e}")
 # %% [markdown]
 # ## 6. Attention without weights
 #
+# **A good place for a break.** The translator looks back, and you have seen where. If you go on another day, run the cell at the top first, *Continue here*.
+#
 # The translator had matrices to learn. How much of attention is left without learned matrices? Let each word of a sentence use its own vector as query,
 # as key and as value:
 #
@@ -1175,7 +1187,7 @@ find_the_control(
 )
 
 # %% [markdown]
-# It is the *company* that gives a word its meaning here; any way of mixing it in will do. What `reweight` adds is a choice of company. It gives half
+# It is the *company* that gives a word its meaning here: a plain average of all words finds as many probes, and is further ahead. What `reweight` adds is a choice of company. It gives half
 # of its attention to the word itself. To choose better, it would have to learn what to look for: lab 02.
 #
 # Which of the encoder's 30,522 words does each *station* move towards, more than the other four do?

@@ -18,6 +18,10 @@
 # somebody visits it.
 # With **self-attention** a network can use these other words. You write it in NumPy; then it runs with trained weights.
 #
+# **You need** lab 00 and the idea of a gradient.
+#
+# <details><summary>What you can do after this lab, and its exercises</summary>
+#
 # **After this lab you can**
 #
 # - explain query, key and value as a soft dictionary look-up;
@@ -25,9 +29,6 @@
 # - say why scores are divided by $\sqrt{d_k}$;
 # - build padding and causal masks;
 # - tell self-attention, causal attention and cross-attention apart.
-#
-# **You need** lab 00 and the idea of a gradient. **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is sections 1 to 5, about 52 minutes, plus 5 minutes for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -39,6 +40,10 @@
 # | 6 | `combine_masks` | ●●○○○ | ●●●○○ | 4 | 1 |
 # | 7 | `causal_self_attention` | ●●●○○ | ●●●●● | 8 | 2 |
 # | 8 | `cross_attention` | ●●○○○ | ●●●●● | 6 | 2 |
+# </details>
+#
+# **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is sections 1 to 5, about 52 minutes, plus 5 minutes for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # The next cell gives you your own softmax from lab 00 if it passes its check, and ours otherwise. It says which.
 
@@ -1275,6 +1280,41 @@ word_moves(read)
 # In both sentences *it* is closer to the animal. But *wide* moves it: the cosine with the animal falls from 0.83 to 0.66, and the one with the
 # street rises from 0.52 to 0.62. You know at once what *it* is; this small encoder does not. And remember that the picture shows only two of
 # 384 directions.
+#
+# This lab began with a question. Is *Africa* a chapter of history, a holiday or a continent? Ask the encoder: in which sentence is *Africa* nearest to which word?
+# The same test with *station* comes first. The last row of each table is the word alone. You need not open the collapsed cell.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.display import show_table
+
+
+def direction(word: str, sentence: str) -> np.ndarray:
+    """The direction of a word's vector after the encoder's last layer, (384,)."""
+    reading = read(sentence)
+    vector = reading.hidden[-1, list(reading.tokens).index(word)]
+    return vector / np.linalg.norm(vector)
+
+
+asked = {
+    "station": (["train", "radio"], ["The train stops at the station.",
+                                     "The radio station plays jazz all night."]),
+    "africa": (["history", "holiday", "continent"],
+               ["Empires and colonies rose and fell in Africa.",
+                "We swam and slept for two weeks in Africa.",
+                "Africa lies south of Europe.",
+                "Jane visits Africa in September."]),
+}
+for word, (probes, lines) in asked.items():
+    towards = np.array([direction(probe, probe) for probe in probes])
+    show_table([f"{word} in ...", *probes],
+               [[line, *(f"{near:.2f}" for near in towards @ direction(word, line))]
+                for line in [*lines, word]], "Cosines")
+
+# %% [markdown]
+# Read each column. *station* is nearer to *train* in the sentence with a train, and nearer to *radio* in the other. *Africa* is nearest to *continent* in every sentence. In the
+# column *history* the right sentence is ahead by 0.01. In the column *holiday* all are near 0. And the word alone is nearer to all three. Nine other sentences, three of each kind, gave the same picture.
+# So this encoder does **not** answer the question, at least not in this way. A likely reason, not tested here: *station* has two meanings. *Africa* has one, and history
+# or holiday is what the *sentence* is about.
 #
 # ## 10. Beyond text (optional)
 #

@@ -16,7 +16,7 @@
 #
 # *The dog bites the man.* That is not news. *The man bites the dog.* That is. Only the order differs, and attention cannot see
 # it. So a Transformer needs something that says where each word is. You write three kinds of such **positions**: the waves of the original
-# paper, a learned table, and today's rotations. At the end a small network finds out which of two letters comes first.
+# paper, a learned table, and today's rotations.
 #
 # **You need** labs 00 and 02, sine and cosine, and a little PyTorch.
 #
@@ -42,11 +42,11 @@
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess costs nothing.
 # </details>
 #
-# **Time:** about 115 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
+# **Time:** about 115 minutes; the computer needs {measured_seconds} seconds.
 #
-# **The core path** is sections 1, 2, 5, 6 and 8, about 55 minutes, plus 8 minutes for the review quiz. The rest is *optional*: a second sitting.
+# **The core path** is sections 1, 2, 5, 6 and 8, about 55 minutes, plus 8 minutes for the review quiz. The rest is *optional*. A break comes before section 5.
 #
-# The next cell gives you your own attention from lab 02 if it passes its check, and ours otherwise. It says which.
+# The next cell takes your own attention from lab 02 if it passes its check.
 
 # %%
 import numpy as np
@@ -65,6 +65,16 @@ np.set_printoptions(precision=3, suppress=True)
 from course_utils.plots.whole import show_transformer
 
 show_transformer("positional_encoding")
+
+# %% [markdown]
+# At the end a small network says whether *a* comes before *b*, with positions and without:
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+show_table(["positions", "right, of 4,000 sentences"],
+           [["none", "50.00%"], ["sinusoidal", "100.00%"], ["learned", "100.00%"]],
+           "Kept from section 8, where you train these networks yourself")
 
 # %% [markdown]
 # ## 1. Attention cannot see order
@@ -104,7 +114,7 @@ measured("positional_encoding.the_dog",
 # two words *the* have the same output as well, although one belongs to the dog and one to the man.
 #
 # The reason is simple. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and the order of its terms does not change a sum.
-# Shuffle the words, and the outputs are shuffled in the same way. This is called **permutation equivariance**. More layers do not
+# Shuffle the words, and the outputs are shuffled in the same way. This is called **permutation equivariance**. Without a mask, more layers do not
 # help: if the outputs of one layer are merely shuffled, so are the inputs of the next.
 #
 # Is that true only of random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of
@@ -601,6 +611,8 @@ show_figure(
 # %% [markdown]
 # ## 5. Words and positions, added
 #
+# **A good place for a break.** You have the waves and what they can do. Next they meet the words. If you go on another day, run the cell at the top first, *Continue here*.
+#
 # A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of size
 # $1/\sqrt{d_{model}}$, so the length of a row is close to 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
 # of the encoding? Think of its pairs of a sine and a cosine.
@@ -620,9 +632,9 @@ measured("positional_encoding.longer_row",
          shown=round(lengths[1][0] / lengths[0][0]) == 16)
 
 # %% [markdown]
-# Each of the $d_{model}/2$ pairs has length 1, so a row of the encoding has length $\sqrt{d_{model}/2}$. If the two were simply added, the
-# position would be 16 times as long as the word. Vaswani et al. (2017, section 3.4) multiply the embeddings by $\sqrt{d_{model}}$. Then both
-# have about the same size. (The paper gives no reason; the sizes above are the usual explanation. Do not confuse it with the $\sqrt{d_k}$ of
+# Each of the $d_{model}/2$ pairs has length 1, so a row of the encoding has length $\sqrt{d_{model}/2}$. Here $d_{model}$ is 512: if the two were simply added, the
+# position would be √256 = 16 times as long as the word. Vaswani et al. (2017, section 3.4) multiply the embeddings by $\sqrt{d_{model}}$. Then the word has
+# length 22.6, and the position 16. (The paper gives no reason; the sizes above are the usual explanation. Do not confuse it with the $\sqrt{d_k}$ of
 # attention, which *divides* the scores.)
 #
 # ### Exercise 4: `embed_tokens`
@@ -1228,8 +1240,8 @@ show_table(
 # Without positions the network gets exactly half of the answers right, as section 1 says it must, although it was trained as long as the others. With
 # sinusoids or a learned table, the same network learns the task almost perfectly.
 #
-# And the last row? This network has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter, the
-# second two, and so on. So *how many* letters it sees depends on where a letter is. "A Transformer cannot see order without positions" is
+# And the last row? This network has no positions either, and yet it sees the order. With a causal mask, *b* can look at *a* only if *a* comes first. That is
+# enough to answer. (Whether the network does it in this way was not tested.) "A Transformer cannot see order without positions" is
 # true of encoders like the first network here. It is not true with a causal mask. Some language models are trained without any positions
 # ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634);
 # [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)).

@@ -14,8 +14,8 @@
 # %% [markdown]
 # # Lab 05: the Transformer, in PyTorch
 #
-# *Jane visite l'Afrique en septembre.* Here you build the whole machine that translates it: the encoder-decoder **Transformer** of Vaswani et al.
-# (2017), layer by layer. Then you train it, and it translates sentences that it has never seen.
+# *Jane visite l'Afrique en septembre.* Here you build the machine that translates it: the encoder-decoder **Transformer** of Vaswani et al.
+# (2017), layer by layer. Then you train it, and it translates new sentences.
 #
 # **You need** labs 02 to 04 and the basics of PyTorch.
 #
@@ -49,12 +49,12 @@
 # | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
 # </details>
 #
-# **Time:** about 150 minutes for you; the computer needs {measured_seconds} seconds for the notebook.
+# **Time:** about 150 minutes; the computer needs {measured_seconds} seconds.
 #
-# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, plus 7 minutes for the review quiz. Take it in two sittings: *build*
-# (sections 1 to 6, about 60 minutes), then *train and use* (7, 8 and 10, about 44).
+# **The core path** is exercises 1 to 13 with sections 1 to 8 and 10, about 104 minutes, plus 7 minutes for the review quiz. Two sittings: *build*
+# (sections 1 to 6, about 60 minutes), *train and use* (7, 8 and 10, about 44). The optional rest is a third.
 #
-# The next cell gives you your own multi-head attention from lab 03 and your own positions from lab 04 if they pass their checks, and ours otherwise. It says which.
+# The next cell takes your own attention and positions if they pass their checks.
 
 # %%
 import math
@@ -69,12 +69,24 @@ from course_utils.yours import MultiHeadAttention, sinusoidal_positions
 torch.set_printoptions(precision=3, sci_mode=False)
 
 # %% [markdown]
-# In this lab you build everything that has a thick frame. Run the cell again after an exercise: the drawing fills in.
+# You build everything with a thick frame. Run the cell again after an exercise: the drawing fills in.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
 
 show_transformer("transformer_pytorch")
+
+# %% [markdown]
+# This is what yours will do. Type French:
+
+# %% tags=["skip-grading"]
+from course_utils.models.translator import LibraryTranslator
+from course_utils.plots.translate import translate_box
+
+finished = LibraryTranslator.shipped()  # PyTorch's layers, weights of the course
+translate_box(finished, ["Jane visite l'Afrique en septembre",
+                         "Ma sœur n'aime plus la voiture rouge de Paul"],
+              vocabulary=finished.checkpoint.source_vocabulary)
 
 # %% [markdown]
 # ## Part 1: build
@@ -1611,6 +1623,8 @@ measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong
 # %% [markdown]
 # ## 9. Comparisons (optional)
 #
+# **A good place for a break.** Your model translates. The core path goes on with section 10, which is short. If you go on another day, run the first code cell: it brings back the weights that you trained, too.
+#
 # ### Against an LSTM of the same size
 #
 # The rival is a good version of the model in lab 01: an LSTM that reads in both directions, an LSTM that writes, and attention between them
@@ -1969,7 +1983,7 @@ if RUN_TRAINING and rows:
 #   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at first:
 #   then the decoder may look at a single French word, and at one more with each word that it has written.
 # - Losing **the positions** costs less than you might think. Without them the French sentence is a bag of words to the model, and its row shows how
-#   often that is enough. The words of this grammar are nearly always in the same order; those of real text are not.
+#   often that is enough. A likely reason, not tested here: the words of this grammar are nearly always in the same order. Those of real text are not.
 #
 # To see the causal mask at its worst, begin with random weights. Set `FROM_SCRATCH = True`: two models are trained for 400 steps each, one with
 # the mask and one without. Compare their losses, then their translations. With three seeds, the model with the mask ended at a loss of 1.01 each time and got

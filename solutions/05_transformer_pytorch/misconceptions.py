@@ -754,6 +754,11 @@ slip("label_smoothed_loss", "summed_not_averaged", "The losses are added up inst
      "the real labels.",
      ("].mean()", "].sum()"))
 
+slip("label_smoothed_loss", "divided_by_the_batch", "The sum is divided by the number of sentences instead of words.",
+     "This way a batch of long sentences has a larger loss than one of short sentences. Each real *label* "
+     "counts once: how many of them are there?",
+     ("losses[labels != pad_id].mean()", "losses[labels != pad_id].sum() / labels.shape[0]"))
+
 slip("label_smoothed_loss", "mean_of_sentence_means",
      "The mean is taken within each sentence first, and then over the sentences.",
      "This way a word in a short sentence counts more than a word in a long one. All real labels in the "

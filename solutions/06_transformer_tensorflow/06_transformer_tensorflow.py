@@ -18,16 +18,16 @@
 # TensorFlow**. At the end you load PyTorch's weights into it, and both give the same translations, word by word. Lab 05 says why the model is
 # built as it is. You see where Keras may surprise you.
 #
+# **You need** [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb).
+#
+# <details><summary>What you can do after this lab, and its exercises</summary>
+#
 # **After this lab you can**
 #
 # - write a Transformer as Keras layers;
 # - run a training step in four ways;
 # - save a model, and notice when it comes back wrong;
 # - move weights between PyTorch and Keras.
-#
-# **You need** [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb).
-# **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything not marked *(optional)*, about 117 minutes,
-# plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 to 7, 8 to 10.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -43,6 +43,10 @@
 # | 10 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
+# </details>
+#
+# **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything not marked *(optional)*, about 117 minutes,
+# plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 to 7, 8 to 10.
 
 # %%
 import os
@@ -292,8 +296,8 @@ for epsilon in (1e-3, 1e-6):
 show_table(["epsilon of the LayerNormalization", "standard deviation"], rows)
 
 # %% [markdown]
-# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`). It works, but attention has about eight
-# times as many weights. The second table shows why you have to pass on `layernorm_eps`: with Keras's default of 1e-3, a vector that hardly
+# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`). It works, but attention has about as many
+# times the weights as there are heads: here eight. The second table shows why you have to pass on `layernorm_eps`: with Keras's default of 1e-3, a vector that hardly
 # varies does not come out with a standard deviation of 1.
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -390,7 +394,7 @@ check("transformer_tensorflow.EncoderLayer")
 layer = EncoderLayer(16, 4, 24)
 states = np.random.default_rng(1).standard_normal((1, 8, 16)).astype("float32")
 other = states.copy()
-other[:, 6:] += 3
+other[:, 6:] = np.random.default_rng(2).standard_normal((1, 2, 16))
 real = np.arange(8)[None, None, None, :] < 6  # (1, 1, 1, 8)
 for name, mask in {"no mask": None, "mask": real}.items():
     before = layer(states, training=False, mask=mask)
@@ -398,7 +402,8 @@ for name, mask in {"no mask": None, "mask": real}.items():
     print(f"{name:8} change at each word: {np.abs(after - before).max(axis=-1)[0]}")
 
 # %% [markdown]
-# The outputs at the padding still change, because of the residual connection. That does not matter, since no word attends to them.
+# The outputs at the padding still change, as they must. Each output is computed from the vector at its own place, too: it is the query, and it is added in
+# the residual connection. That does no harm, since no word attends to the padding.
 #
 # ### Exercise 3: `Encoder`
 #
@@ -1808,15 +1813,21 @@ def twice():
 
 
 def with_mistakes():
-    """Three mistakes, one at a time; each is taken back."""
-    query = twin.encoder.enc_layers[0].mha.query_dense
+    """Four mistakes, one at a time; each is taken back."""
+    attention = twin.encoder.enc_layers[0].mha
+    query, key = attention.query_dense, attention.key_dense
     kernel, bias, rows = query.kernel.numpy(), query.bias.numpy(), []
     query.kernel.assign(kernel.reshape(len(kernel), -1).T.reshape(kernel.shape))
     rows.append(compared("one square matrix not transposed"))
     query.kernel.assign(kernel)
     query.bias.assign(0 * bias)
-    rows.append(compared("one bias left out"))
+    rows.append(compared("one bias of the queries left out"))
     query.bias.assign(bias)
+    bias = key.bias.numpy()
+    key.bias.assign(0 * bias)
+    size = np.abs(bias).max()
+    rows.append(compared(f"one bias of the keys left out, up to {size:.2f}"))
+    key.bias.assign(bias)
     norms = [layer for layer in twin._flatten_layers()
              if isinstance(layer, keras.layers.LayerNormalization)]
     for norm in norms:
@@ -1834,10 +1845,15 @@ find_the_control(
     [other_sentences, with_mistakes, random_words, twice])
 
 # %% [markdown]
-# Look at the last column, too. The most likely word hardly changes: a model with a mistake may write the same words. Compare numbers, not texts. If such a
-# comparison ever fails for a model of yours, look at the largest difference. These are rules of thumb. A few millionths are
-# rounding. About 1e-2 points to a LayerNormalization's epsilon. Anything larger points to a bias, a mask, a missing factor, or a square matrix that
-# was not transposed.
+# Of the mistakes made on purpose, three are far above rounding. The fourth comes out *as* rounding: without its bias, every key is moved by the same vector. Then all
+# scores of a query move by the same number, and softmax does not notice (lab 03, *A bias that does nothing*). So a wrong bias of a key cannot be seen, and does no harm.
+# The 60 sentences cannot speak for the row of a word that is not in them, either; the random words reach more rows. What the comparison does show: **every weight that these sentences use, and
+# that can make a difference, is in its place.**
+#
+# Look at the last column, too. The most likely word hardly changes: a model with a mistake may write the same words. Compare numbers, not texts.
+#
+# If such a comparison ever fails for a model of yours, look at the largest difference. In this table an epsilon makes 8e-3, a bias 5e-2 and a matrix 4; yours will differ.
+# A few millionths are rounding. Otherwise look for the large mistakes first: a matrix that was not transposed, then a mask or a missing factor (not tried here), a bias, an epsilon.
 #
 # ## 11. Your own sentence (optional)
 #

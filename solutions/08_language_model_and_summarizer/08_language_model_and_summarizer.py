@@ -25,8 +25,8 @@
 # - turn tasks into *continuing a text*.
 #
 # **You need** labs 02, 04 and 05. **Time:** about 125 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 7 minutes for the review quiz. It has two sittings:
-# sections 1 to 5, then 7 to 9.
+# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 7 minutes for the review quiz. Breaks come before
+# sections 5 and 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -709,6 +709,8 @@ show_figure(
 # names are short, so a context of a few letters is nearly all there is.
 #
 # ## 5. Drawing words
+#
+# **A good place for a break.** You have a model, and you know how good it is. Next it writes. If you go on another day, run the first code cell: it brings back the weights that you trained, too.
 #
 # To write, draw a token from the probabilities, append it, and ask again. If you always take the likeliest one, you get a single name for
 # each language. Longer texts may soon repeat the same words. If you draw from *all* tokens, you sooner or later get one that is very

@@ -28,7 +28,7 @@
 # - split data so that the result means something.
 #
 # **You need** lab 03 and some PyTorch. **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything
-# not marked *(optional)*, about 110 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 13.
+# not marked *(optional)*, about 110 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 9, 10 to 15.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -917,6 +917,8 @@ show_table(["entities: whose scores", "precision", "recall", "F1"], rows)
 
 # %% [markdown]
 # ## 10. Baselines
+#
+# **A good place for a break.** You can train a model and measure it. Next both happen. If you go on another day, run the cell at the top first, *Continue here*.
 #
 # Is 0.9 a good F1? You cannot know until you have seen what simple methods achieve. Here are two baselines:
 #

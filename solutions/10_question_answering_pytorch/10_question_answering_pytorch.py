@@ -1502,6 +1502,8 @@ show_scores("F1 on half of development, from 0 to 1",
 #
 # ## 8. The same with the library (optional)
 #
+# **A good place for a break.** The core path ends here.
+#
 # You have written every step yourself. At work you will often call a library that already has these steps. Here is the same path with Hugging
 # Face's tools, so that you recognise each part:
 #

@@ -830,6 +830,8 @@ print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
 #
 # ## 7. Numbers and gaps (optional)
 #
+# **A good place for a break.**
+#
 # ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
 #
 # How similar are two sentences, from 0 to 5? That is a number, and a text-to-text model writes text. T5 rounds the number to the nearest 0.2 and writes it down, "3.4". So there are only 26 answers, and each occurs often enough in training to be learned. The targets of *similarity* in section 5 were made in the same way.
@@ -1096,7 +1098,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # %% [markdown]
 # ## 8. A summariser on real text (optional)
 #
-# This is a second sitting, of about 40 minutes. The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
+# **A good place for a break.** The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
 # says at length, and the one line that its authors put above it. That line is the summary that you want back.
 
 # %%

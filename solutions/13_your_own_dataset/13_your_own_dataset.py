@@ -428,6 +428,8 @@ show_table(
 #
 # ## 3. The ladder
 #
+# **A good place for a break.** Your data are split. Next come the models. If you go on another day, run the cell at the top first, *Continue here*.
+#
 # This is what you will climb. A marked box is trained with your labels. The others are what you are given, such as the pretrained encoder
 # of labs 03, 09 and 10.
 
@@ -1169,6 +1171,8 @@ measured("your_own_dataset.who_wins",
 # apart, the cheaper one is a good choice.
 #
 # ## 6. Can you trust its probabilities? (optional)
+#
+# **A good place for a break.** The core path goes on with section 9.
 #
 # ### Exercise 8: `calibration_error`
 #

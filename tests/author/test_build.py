@@ -506,16 +506,20 @@ def test_no_cell_of_the_core_needs_what_only_an_optional_section_defines(tiny, d
         made(tiny)
 
 
-def test_a_place_for_a_break_begins_a_new_sitting(labs):
-    lab = labs["10_question_answering_pytorch"]
-    assert lab.settings["core_minutes"] > SITTING
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("10_question_answering_pytorch", "the core path"), ("04_positional_encoding", "the whole lab")],
+)
+def test_a_place_for_a_break_begins_a_new_sitting(labs, name, path):
+    lab = labs[name]
+    assert (lab.settings["core_minutes"] > SITTING) == (path == "the core path")
     source = lab.source()
     hints = take_hints(source)
     assert faults(lab, source, hints) == []
     for cell in source.cells:
         cell.source = cell.source.replace(BREAK, "")
     (said,) = faults(lab, source, hints)
-    assert "the core path goes on for more than 60 minutes" in said
+    assert f"{path} goes on for more than 60 minutes" in said
 
 
 @pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA])
