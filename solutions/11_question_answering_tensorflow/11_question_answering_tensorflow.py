@@ -17,8 +17,12 @@
 # *Where is Mary?* Lab 10 taught a network to point at the answer. Here you build the same reader in **Keras 3 on TensorFlow**. With the same weights
 # both give the same numbers.
 #
-# What is different is how TensorFlow works: on **whole batches at once**, in **graphs** that are made once and run many times. The parts that need no
-# tensors are given.
+# Why build it twice? Because you will meet **graphs**, whatever you work with: `tf.function`, `torch.compile`, `jax.jit`, a model on a phone. A tool
+# turns your Python into a graph of operations, and then runs the graph. Here you see what can go wrong with that, on a model whose right answers you
+# know.
+#
+# So you write for **whole batches**: one graph handles all windows at once, where lab 10 took them one after the other. Windows and scores are given:
+# you wrote them in lab 10.
 #
 # **After this lab you can**
 #
@@ -28,7 +32,7 @@
 # - compile one training step that works for every width;
 # - save a reader that answers without your code.
 #
-# **You need** lab 10, and some Keras. **Time:** about 96 minutes; the computer needs {measured_seconds} seconds. **The core path** is
+# **You need** lab 10, and some Keras. **Time:** about 98 minutes; the computer needs {measured_seconds} seconds. **The core path** is
 # sections 1 to 6, about 80 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 and 6.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -594,11 +598,18 @@ for values in ([1.0, 2.0], [-1.0, -2.0], [1.0, 2.0, 3.0]):
     rows.append([str(values), f"{result.numpy():.1f}", ", ".join(map(str, traced))])
 show_table(["called with", "returns", "traced so far for the shapes"], rows)
 print("what the list kept:", kept[0])
+graph = doubled_if_positive.get_concrete_function(tf.constant([1.0, 2.0])).graph
+show_table(["operations of the graph for two numbers", "kind", "takes"],
+           [[op.name, op.type, ", ".join(each.op.name for each in op.inputs)]
+            for op in graph.get_operations()])
 measured("question_answering_tensorflow.traced", shown=len(traced) == 2)
 
 # %% [markdown]
 # The second call found its graph ready. The third has another shape, so everything was **traced again**: with a new shape at every batch you would
-# pay for that at every batch. And there are three things that AutoGraph does not solve:
+# pay for that at every batch.
+#
+# The last table is one of the two graphs: ten operations. Your `if` is one of them, `cond`. The two lists and their `append` are not there. And there
+# are three things that AutoGraph does not solve:
 #
 # | in a graph | what happens |
 # |---|---|
@@ -663,6 +674,60 @@ from course_utils import check
 check("question_answering_tensorflow.train_step")
 
 # %% [markdown]
+# ### The same trap in PyTorch
+#
+# `torch.compile` makes graphs, too. A **backend** gets each graph, and returns what is to run in its place. The backend below counts graphs and
+# compiles nothing, so it needs no compiler. Both libraries get the same function, with a `print` in it, and the same four calls. How many graphs does
+# each make, and how often does the `print` run?
+
+# %% tags=["skip-grading"]
+import contextlib
+import io
+
+graphs = []
+
+
+def doubled(x):
+    print("Python runs")
+    return 2 * x
+
+
+def prints(function, ones) -> str:
+    """How often `print` runs in four calls."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for width in (2, 2, 3, 4):
+            function(ones([width]))
+    return str(said.getvalue().count("runs"))
+
+
+def counting(graph, inputs):
+    """A backend for torch.compile: it notes the graph, and runs it as it is."""
+    graphs.append(graph)
+    return graph.forward
+
+# %% tags=["skip-grading"]
+rows = []
+for name, signature in {"": None,
+                        ", `None` in its signature": [tf.TensorSpec([None])]}.items():
+    function = tf.function(doubled, input_signature=signature)
+    ran = prints(function, tf.ones)
+    rows.append([f"`tf.function`{name}",
+                 str(function.experimental_get_tracing_count()), ran])
+for dynamic in (False, True, None):
+    torch.compiler.reset()  # forgets the graphs
+    graphs.clear()
+    function = torch.compile(doubled, backend=counting, dynamic=dynamic)
+    ran = prints(function, torch.ones)
+    rows.append([f"`torch.compile`, `dynamic={dynamic}`", str(len(graphs)), ran])
+show_table(["widths 2, 2, 3, 4", "graphs", "runs of `print`"], rows)
+
+# %% [markdown]
+# The trap is the same: with fixed shapes, each width costs a graph. The way out is the same, too: leave the width open, with `None` here and with
+# `dynamic=True` there. (PyTorch's default, `None`, tries a fixed width first and leaves it open from the second width on. So it makes two graphs.)
+#
+# But `print` is not the same. In TensorFlow it runs only while a graph is made. `torch.compile` still runs it at every call.
+#
 # ### Exercise 8: `answer`
 #
 # As in lab 10, go from a question and a text to a place in the text, but for all windows at once. The **margin** is the score of the best span of all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import struct
 from collections import Counter
@@ -423,6 +424,31 @@ def test_the_weights_that_come_with_the_course_spell_new_names_better_than_count
         inputs, targets = reference["shift_targets"](split["batch_of"](split["rows_of"]["test"]))
         loss = float(reference["masked_loss"](speller.eval()(inputs), targets))
     assert loss < 2.2  # the best n-gram has 2.224
+
+
+def test_the_results_of_counting_that_section_3_keeps_are_those_of_section_4(labs, split):
+    source = next(cell.source for cell in labs[NAME].source().cells if "KEPT = {" in cell.source)
+    kept = ast.literal_eval(re.search(r"KEPT = (\{.*?\})", source, re.S)[1])
+    model, rows_of, vocabulary = labs[NAME].reference["NGramModel"], split["rows_of"], len(split["tokens"])
+
+    def counted(n: int) -> dict[int, Any]:
+        """As the notebook's `count`, with the strength that validation chooses there."""
+        rows = {0: rows_of["train"]} | {
+            first: [row for row in rows_of["train"] if row[0] == first]
+            for first in {row[0] for row in rows_of["train"]}
+        }
+        return {first: model([row[1:] for row in some], n, vocabulary, 8.0) for first, some in rows.items()}
+
+    letters, longest = counted(1), counted(7)
+    for part, nats in kept.items():
+        places = [(row, place) for row in rows_of[part][:2_000] for place in range(1, len(row))]
+        by_letters = [letters[0].probabilities([])[row[place]] for row, place in places]
+        mixed = [
+            0.2 * longest[0].probabilities(row[1:place])[row[place]]
+            + 0.8 * longest[row[0]].probabilities(row[1:place])[row[place]]
+            for row, place in places
+        ]
+        assert nats == pytest.approx([-np.log(by_letters).mean(), -np.log(mixed).mean()], abs=5e-4)
 
 
 def test_the_line_of_time_goes_forward_fits_a_telephone_and_is_told_in_words(monkeypatch):
