@@ -54,17 +54,21 @@ def load_paragraphs(part: str = "training") -> tuple[QuestionExample, ...]:
     return tuple(examples)
 
 
-def load_asked() -> dict[str, str]:
-    """The id of each question of the test part -> what SmolLM2 answered after some examples; empty if it said nothing.
+def load_asked(part: str) -> tuple[dict[str, str], int]:
+    """The id of each question of a part -> what SmolLM2 answered after some examples, empty if it said nothing; and the seconds it took.
 
     It says nothing also where it finds that likelier than a limit that was chosen on the development part.
+
+    Args:
+        part: "test", or "development", of which every third question is kept.
     """
     kept = json.loads(ASKED.read_text("utf-8"))
-    limit = kept["development"][str(kept["shown"])]["limit"]
-    return {
+    limit = kept["tried"][str(kept["shown"])]["limit"]
+    found = {
         question: "" if line == NOTHING or share >= limit else line
-        for question, (line, share) in kept["test"].items()
+        for question, (line, share) in kept[part]["said"].items()
     }
+    return found, kept[part]["seconds"]
 
 
 def read_marks(marked: str) -> tuple[str, dict[int, Span]]:

@@ -100,44 +100,56 @@ def make_resumes(
 HELD_OUT = tuple(TEMPLATES)[4::5]
 """The templates kept for testing by default: every fifth."""
 
+DEVELOPMENT = tuple(name for name in TEMPLATES if name not in HELD_OUT)[5::6]
+"""The templates that lab 09 keeps out of training to choose and to read errors on: every sixth of the others."""
+
 TEST_SIZE = 160
 
 
 @dataclass(frozen=True)
 class ResumeSplits:
-    """Résumés to train on, and three sets to test on, of increasing difficulty.
+    """Résumés to train on, and sets to measure on, of increasing difficulty.
 
     Attributes:
         train: layouts and words as in ``validation``.
         validation: different people, but the same layouts and vocabulary. For choices made during training.
         unseen_documents: the same layouts; people, employers, colleges, places and skills use the reserved words.
-        unseen_templates: held-out layouts, and reserved words too.
+        development: layouts kept out of training, and reserved words. For choices, and for reading errors. Empty if no layouts are.
+        unseen_templates: other held-out layouts, and reserved words. For the test.
     """
 
     train: tuple[Resume, ...]
     validation: tuple[Resume, ...]
     unseen_documents: tuple[Resume, ...]
+    development: tuple[Resume, ...]
     unseen_templates: tuple[Resume, ...]
 
 
-def resume_splits(train: int = 600, held_out: Sequence[str] = HELD_OUT, seed: int = 0) -> ResumeSplits:
+def resume_splits(
+    train: int = 600, held_out: Sequence[str] = HELD_OUT, seed: int = 0, development: Sequence[str] = ()
+) -> ResumeSplits:
     """The résumés of the lab, split by template and by document; no text is in two of the sets.
 
     Args:
         train: how many to train on.
         held_out: names of the templates that occur in ``unseen_templates`` only.
         seed: another seed, other people.
+        development: names of the templates that occur in ``development`` only.
 
     Raises:
-        ValueError: a name in ``held_out`` is not a template, or no template is left on one side.
+        ValueError: a name in ``held_out`` or ``development`` is not a template or is in both, or no template is left on one side.
     """
-    seen = [name for name in TEMPLATES if name not in held_out]
-    if not held_out or not seen or not set(held_out) <= set(TEMPLATES):
+    kept = [*held_out, *development]
+    seen = [name for name in TEMPLATES if name not in kept]
+    if not held_out or not seen or not set(kept) <= set(TEMPLATES) or len(set(kept)) < len(kept):
         raise ValueError(f"Hold out some, not all, of these templates: {', '.join(TEMPLATES)}.")
     return ResumeSplits(
         train=make_resumes(train, seed, templates=seen),
         validation=make_resumes(TEST_SIZE, seed + 1, templates=seen),
         unseen_documents=make_resumes(TEST_SIZE, seed, templates=seen, reserved=True),
+        development=make_resumes(
+            TEST_SIZE if development else 0, seed + 2, templates=development, reserved=True
+        ),
         unseen_templates=make_resumes(TEST_SIZE, seed + 1, templates=held_out, reserved=True),
     )
 

@@ -447,14 +447,20 @@ def limits_of(
     return limits
 
 
+def _between(measured: Measured) -> str:
+    return "{:.3f} to {:.3f}".format(*measured.interval)
+
+
 def task_card(
     name: str, own: OwnModel, training: Sequence[Row], test: Sequence[Row],
-    measured: Measured, simple: Measured, limits: Sequence[str],
+    measured: Measured, simple: Measured, floor: Measured, limits: Sequence[str],
 ) -> str:  # fmt: skip
-    """A model card for entities or questions, in the form of lab 13's `model_card` with the measures of its task."""
+    """A model card for entities or questions, in the form of lab 13's `model_card` with the measures of its task.
+
+    measured, simple, floor: of the model, of what takes no model, and of the model's answers given to other rows.
+    """
     kind = "token-classification" if own.task == "entities" else "question-answering"
     text = "text" if own.task == "entities" else "context"
-    low, high = measured.interval
     front = {
         "license": BASE_LICENSE,
         "language": language_of(row[text] for row in training),
@@ -465,8 +471,9 @@ def task_card(
         f"training {_WHAT[own.task]}": len(training),
         f"test {_WHAT[own.task]}": len(test),
         measured.measure: f"{measured.score:.3f}",
-        "95 % interval": f"{low:.3f} to {high:.3f}",
-        "without a model": f"{simple.score:.3f}",
+        "95 % interval": _between(measured),
+        "without a model": f"{simple.score:.3f} ({_between(simple)})",
+        "each answer given to the next row": f"{floor.score:.3f} ({_between(floor)})",
         **{part: f"{score:.3f}" for part, score in measured.parts.items()},
     }
     lines = ["---", *(f"{key}: {json.dumps(value)}" for key, value in front.items()), "---", f"# {name}", ""]

@@ -28,6 +28,9 @@ FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """The SHA-256 of the file."""
 
+WEIGHTS = 134_515_008
+"""How many weights the model has: a table of costs needs the number also where the package is not installed."""
+
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 """What the model's own template says first."""
 

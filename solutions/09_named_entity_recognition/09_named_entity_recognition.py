@@ -72,10 +72,11 @@ for start, end, label in [Entity(0, 14, "Name"), Entity(16, 28, "Designation"),
 # one of the résumés, with its ten kinds of entities.
 
 # %% tags=["skip-grading"]
-from course_utils.data.resumes import LABELS, annotated_by_hand, resume_splits
+from course_utils.data.resumes import (
+    DEVELOPMENT, LABELS, annotated_by_hand, resume_splits)
 from course_utils.plots.entities import show_entities
 
-splits = resume_splits(train=800)
+splits = resume_splits(train=800, development=DEVELOPMENT)
 example = splits.train[3]
 show_entities(example.text, example.entities, LABELS,
               f"A résumé with the layout {example.template!r}")
@@ -102,7 +103,7 @@ print(f"{len(answered)} entities found, {agreed} of them right; "
 # ### An honest split
 #
 # What you want to know in the end is how well your model does on the *next* résumé. That one comes from somebody else, probably in a layout
-# that you have never seen. So look at four sets:
+# that you have never seen. So look at five sets:
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
@@ -113,18 +114,20 @@ show_table(["set", "résumés", "layouts", "entities"], [
      str(sum(len(resume.entities) for resume in resumes))]
     for name, resumes in vars(splits).items()
 ])
-seen, new = ({resume.template for resume in part}
-             for part in (splits.train, splits.unseen_templates))
-print("of the layouts of unseen_templates, "
-      f"{len(seen & new)} are in the training set")
+seen, for_choices, for_the_test = (
+    {resume.template for resume in part}
+    for part in (splits.train, splits.development, splits.unseen_templates))
+print("layouts in two of training, development and unseen_templates:",
+      len(seen & for_choices) + len((seen | for_choices) & for_the_test))
 
 # %% [markdown]
 # - `validation`: different people, but the same layouts and the same vocabulary as in training. You look at it while you train.
 # - `unseen_documents`: the same layouts; the people, employers, colleges, towns and skills are new.
-# - `unseen_templates`: new layouts, *and* new people, employers and so on. **This is the set that counts.** Choose nothing by
-#   looking at it.
+# - `development`: new layouts, *and* new people, employers and so on. Here you compare, choose, and read the errors.
+# - `unseen_templates`: other new layouts, and new people. **This is the set that counts.** Nothing is chosen by looking at it. It is opened once, at the
+#   end of section 12, for the model that you have chosen by then.
 #
-# A model that has only learned "the third line is the employer" would do very well on the first two and fail on the last. A random split into
+# A model that has only learned "the third line is the employer" would do very well on the first two and fail on the last two. A random split into
 # training and test set would hide that. Section 11 measures how much.
 
 # %% [markdown]
@@ -822,11 +825,13 @@ print(f"with arrows in place of tabs, {sum(map(there_and_back, with_arrows))} "
 #
 # ## 9. Measuring
 #
-# First, look at token accuracy, to see what is wrong with it. Take a "model" that always says O, on the unseen templates:
+# First, look at token accuracy, to see what is wrong with it. Take a "model" that always says O, on the new layouts of `development`:
 
 # %% tags=["skip-grading"]
-test_rows = [to_row(resume) for resume in splits.unseen_templates]
-gold_tags = [label for row in test_rows for label in row["labels"] if label != -100]
+development = splits.development
+development_rows = [to_row(resume) for resume in development]
+gold_tags = [label for row in development_rows
+             for label in row["labels"] if label != -100]
 outside = sum(tag == TAG_IDS["O"] for tag in gold_tags)
 print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; "
       "entities found: 0")
@@ -912,7 +917,7 @@ from seqeval.metrics import classification_report
 
 rng = random.Random(0)
 gold_words, guessed_words, gold, guessed = [], [], [], []
-for row in test_rows[:80]:
+for row in development_rows[:80]:
     noisy = [rng.randrange(len(TAGS)) if rng.random() < 0.1 else label
              for label in row["labels"]]
     counted = [i for i, label in enumerate(row["labels"]) if label != -100]
@@ -941,7 +946,7 @@ show_table(["entities: whose scores", "precision", "recall", "F1"], rows)
 # - **majority**: each word gets the tag that it had most often in training; unseen words get O, the most frequent tag;
 # - **rules**: a regular expression for each label that looks regular. The longest match wins (you already have a function for that).
 #
-# Begin with the first one. What do you expect of it on the unseen templates?
+# Begin with the first one. What do you expect of it on new layouts?
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -979,14 +984,13 @@ def majority(text: str) -> list[Entity]:
     return decode_entities(usual_tags(text, row), row["offsets"], row["word_ids"], TAGS)
 
 # %% tags=["skip-grading"]
-tests = splits.unseen_templates
 right = 0
-for resume, row in zip(tests, test_rows, strict=True):
+for resume, row in zip(development, development_rows, strict=True):
     tags = usual_tags(resume.text, row)
     right += sum(tag == label for tag, label in zip(tags, row["labels"], strict=True))
-scores = entity_scores([list(resume.entities) for resume in tests],
-                       [majority(resume.text) for resume in tests])
-show_table(["on unseen templates", "token accuracy", "F1 of entities"], [
+scores = entity_scores([list(resume.entities) for resume in development],
+                       [majority(resume.text) for resume in development])
+show_table(["on development", "token accuracy", "F1 of entities"], [
     ["always O", f"{outside / len(gold_tags):.3f}", f"{0:.3f}"],
     ["majority", f"{right / len(gold_tags):.3f}", f"{scores['all'][2]:.3f}"],
 ])
@@ -1035,13 +1039,13 @@ def rules(text: str) -> list[Entity]:
 #
 # - **AdamW** with a learning rate that rises over the first tenth of the steps (*warm-up*) and then falls to 0 in a straight
 #   line. The usual reason: with a large rate at the very start, the random gradients of the new layer would disturb the pretrained weights.
-# - **The rate is 4e-4, and that does not carry over to larger models.** For a BERT of full size Devlin et al. (2019, appendix A.3) recommend
+# - **The rate is 4e-4, which may well be too high for larger models.** For a BERT of full size Devlin et al. (2019, appendix A.3) recommend
 #   5e-5, 3e-5 or 2e-5. This encoder has a fifth of the parameters of BERT-base, its embeddings do not move, and it gets only two short passes. When
 #   you change the model, begin with the rates of its authors. (`RATE` below is yours to try: what does 4e-5 give?)
 # - Gradients clipped to norm 1: your `train_epoch` does it.
 # - The **embeddings are frozen**. They are half of all parameters. The idea: words that do not occur in these résumés keep vectors that fit the
 #   layers above.
-# - **Random words outside.** In 48 layouts the words *around* the entities are always the same few. A model can then learn that any unknown word is
+# - **Random words outside.** In 40 layouts the words *around* the entities are always the same few. A model can then learn that any unknown word is
 #   an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
 # - **Small batches.** Four steps with four résumés take about as long as one step with sixteen. There are few examples, so the lab prefers more
 #   steps.
@@ -1226,7 +1230,7 @@ else:
 # %% [markdown]
 # ### The result
 #
-# Here is everything side by side, on the sets that were held out. One layout may be easy and another one hard, so the last column shows how much
+# Here is everything side by side, on all sets but the test. One layout may be easy and another one hard, so the last column shows how much
 # depends on *which* layouts were drawn. It is the bootstrap interval of lab 07: F1 is computed 2,000 times, each time over layouts drawn with
 # replacement from those of the set, and 95 % of the results lie in the interval. Whole layouts are drawn, not single résumés. Résumés of one layout
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
@@ -1241,8 +1245,7 @@ else:
 predict("named_entity_recognition.split")
 
 # %% tags=["skip-grading"]
-held_out = {"unseen documents": splits.unseen_documents,
-            "unseen templates": splits.unseen_templates}
+held_out = {"unseen documents": splits.unseen_documents, "development": development}
 usual_labels = [entity.label for resume in splits.train for entity in resume.entities]
 
 
@@ -1265,17 +1268,17 @@ finders = {
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import (
-    interval, show_scores, smallest_difference, span_f1)
+    Counts, interval, show_scores, smallest_difference, span_f1)
 
 
-def compared(sets: dict) -> tuple[dict, dict]:
-    """The scores of each finder on each set, and what it found there."""
+def compared(sets: dict, who=tuple(finders)) -> tuple[dict, dict]:
+    """The scores of each of these finders on each set, and what it found there."""
     scores, found, rows = {}, {}, []
     for set_name, resumes in sets.items():
         gold = [list(resume.entities) for resume in resumes]
-        for finder, find in finders.items():
+        for finder in who:
             key = (finder, set_name)
-            found[key] = find([resume.text for resume in resumes])
+            found[key] = finders[finder]([resume.text for resume in resumes])
             scores[key] = entity_scores(gold, found[key])
             drawn = (span_f1(gold, found[key]),
                      [resume.template for resume in resumes])
@@ -1291,7 +1294,7 @@ def compared(sets: dict) -> tuple[dict, dict]:
 results, answers = compared({"training": splits.train[:160],
                              "validation": splits.validation, **held_out})
 seen_layouts, new_layouts = (results["fine-tuned", name]["all"][2]
-                             for name in ("validation", "unseen templates"))
+                             for name in ("validation", "development"))
 measured("named_entity_recognition.split", shown=seen_layouts - new_layouts >= 0.05)
 
 # %% [markdown]
@@ -1313,15 +1316,15 @@ predict("named_entity_recognition.hardest")
 from course_utils.plots.entities import f1_by_label
 
 show_figure(
-    f1_by_label({finder: results[finder, "unseen templates"]
+    f1_by_label({finder: results[finder, "development"]
                  for finder in ("majority", "rules", "fine-tuned")}, LABELS),
-    alt="Bars of F1 for each of ten labels on unseen templates. The fine-tuned model "
+    alt="Bars of F1 for each of ten labels on new layouts. The fine-tuned model "
     "is far above both baselines for most labels; rules come first for e-mail "
-    "addresses, and nearly keep up for years of experience.",
+    "addresses, and keep up for colleges and years of experience.",
 )
-by_label = results["fine-tuned", "unseen templates"]
+by_label = results["fine-tuned", "development"]
 measured("named_entity_recognition.hardest",
-         shown=min(LABELS, key=lambda label: by_label[label][2]) == "Skills")
+         shown=min(LABELS, key=lambda label: by_label[label][2]) == "Location")
 
 # %% [markdown]
 # Read the table slowly.
@@ -1331,11 +1334,22 @@ measured("named_entity_recognition.hardest",
 # - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and part of a college there.
 #   Where the words are new, next to nothing is left.
 # - **The model** is nearly perfect on what it was trained on, and on new people in the same layouts and with the same words. It does worse where
-#   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than luck
-#   with twelve layouts. It is not luck with one training run either: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and 0.913, 0.920
-#   and 0.919 on unseen templates. The seeds differ by 0.01 at most, and the intervals over layouts are wider than that.
-# - And look at the e-mail addresses in the figure: there the rule is almost perfect. In a project you could use the rule for such labels, and the
-#   model for the rest. Decide that on `validation`, label by label, not on this set.
+#   the words are new, and worse again where the layouts are new, too. The new words of the last two sets come from the same lists, so the layouts are
+#   the likelier reason for the last step. The table does not prove it: the people are others, too.
+#
+# Is it luck with one training run? Three seeds were tried before the eight layouts of `development` were kept out of training:
+#
+# | seed | unseen documents | unseen templates | thirty texts by hand (see below) |
+# |---|---|---|---|
+# | 0 | 0.961 | 0.913 | 0.774 |
+# | 1 | 0.962 | 0.920 | 0.776 |
+# | 2 | 0.971 | 0.919 | 0.767 |
+#
+# The seeds differ by 0.01 at most, and the intervals over layouts are wider than that. (With the eight layouts kept out, one seed was trained.)
+#
+# Now look at the e-mail addresses in the figure.
+#
+# **Discuss with a neighbour,** or write two sentences. When is a rule better than the model, and how would you combine the two?
 #
 # ### Texts that no template wrote
 #
@@ -1369,62 +1383,71 @@ show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS,
 # %% [markdown]
 # ### Find the missing control
 #
-# The claim: F1 falls from the unseen templates to the texts by hand, because no template wrote them. Somebody objects: *perhaps those texts just
+# The claim: F1 falls from `development` to the texts by hand, because no template wrote them. Somebody objects: *perhaps those texts just
 # contain more of the entities that are hard anywhere, such as skills and titles, and fewer e-mail addresses.* Which of these four controls answers
 # the objection? (The tables below give recall, the share of the entities that are found: it can be computed for another mix of labels.)
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
+import numpy as np
+
 from course_utils.widgets.controls import find_the_control
 
-unseen = [list(resume.entities) for resume in splits.unseen_templates]
-said_unseen = answers["fine-tuned", "unseen templates"]
+layouts = [resume.template for resume in development]
+gold = [list(resume.entities) for resume in development]
+said_there = answers["fine-tuned", "development"]
 
 
-def recall(gold, found, mix=None) -> str:
-    """The share of the entities that were found; with `mix`, each label weighs as
-    much as there."""
-    true = Counter(one.label for each in gold for one in each)
-    right = Counter(one.label for each, said in zip(gold, found, strict=True)
-                    for one in set(each) & set(said))
-    weights = {label: count for label, count in (mix or true).items() if true[label]}
-    total = sum(weights[label] * right[label] / true[label] for label in weights)
-    return f"{total / sum(weights.values()):.3f}"
+def recall(gold, found, groups=None, mix=None) -> list[str]:
+    """The share of the entities that were found, and its interval; with `mix`, each
+    label weighs as much as there."""
+    rows = [[sum(one.label == label for one in some)
+             for some in (set(true) & set(said), true) for label in LABELS]
+            for true, said in zip(gold, found, strict=True)]
+
+    def share(sums: np.ndarray) -> np.ndarray:
+        right, true = np.split(sums, 2, axis=-1)
+        weights = (true > 0) * (true if mix is None else [mix[one] for one in LABELS])
+        return (weights * right / np.maximum(true, 1)).sum(-1) / weights.sum(-1)
+
+    sure = interval(Counts(np.array(rows, dtype=float), share), groups)
+    return [f"{sure.value:.3f}", str(sure)]
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def thirty_at_a_time():
     rows = []
     for seed in (0, 1, 2):
-        some = random.Random(seed).sample(range(len(unseen)), 30)
-        rows.append([f"thirty of the unseen templates, draw {seed}",
-                     recall([unseen[at] for at in some],
-                            [said_unseen[at] for at in some])])
+        some = random.Random(seed).sample(range(len(gold)), 30)
+        rows.append([f"thirty of development, draw {seed}",
+                     *recall([gold[at] for at in some],
+                             [said_there[at] for at in some],
+                             [layouts[at] for at in some])])
     return rows
 
 
 def same_mix_of_labels():
     mix = Counter(one.label for each in truth for one in each)
-    return [["unseen templates, labels as frequent as by hand",
-             recall(unseen, said_unseen, mix)]]
+    return [["development, labels as frequent as by hand",
+             *recall(gold, said_there, layouts, mix)]]
 
 
 def known_words():
-    return [["majority, by hand", recall(truth, answers["majority", "by hand"])]]
+    return [["majority, by hand", *recall(truth, answers["majority", "by hand"])]]
 
 
 def by_rules():
-    return [["rules, by hand", recall(truth, answers["rules", "by hand"])]]
+    return [["rules, by hand", *recall(truth, answers["rules", "by hand"])]]
 
 # %% tags=["skip-grading"]
 find_the_control(
-    "named_entity_recognition.mix", ["the model finds", "share of the entities"],
-    [["unseen templates", recall(unseen, said_unseen)],
-     ["texts by hand", recall(truth, answers["fine-tuned", "by hand"])]],
+    "named_entity_recognition.mix",
+    ["the model finds", "share of the entities", "95 % interval"],
+    [["development", *recall(gold, said_there, layouts)],
+     ["texts by hand", *recall(truth, answers["fine-tuned", "by hand"])]],
     [thirty_at_a_time, known_words, same_mix_of_labels, by_rules])
 
 # %% [markdown]
-# Compare the F1 of the thirty texts with the table of the unseen templates. The thirty say more about how a model trained on made-up data does on
-# text that people write freely. But this is the score of a single training run. On the unseen templates three seeds differed by 0.01 at most; on
-# these thirty we have not tried other seeds. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real
+# Compare the F1 of the thirty texts with that on `development`. The thirty say more about how a model trained on made-up data does on
+# text that people write freely. The table of seeds above says that another training run changes little. Even this score may be too good: the same few people wrote the sixty layouts and the thirty texts, so real
 # résumés may be harder still. The usual remedy, which is not tried here, is to annotate texts like these and to train on them as well. **What carries
 # over from this lab is the method, not the number.**
 
@@ -1511,6 +1534,8 @@ print("SmolLM2:", asked[here[0].text], "| not in the sentence:",
 # %% tags=["skip-grading"]
 import time
 
+from course_utils.models import smollm
+
 
 def timed(find) -> str:
     began = time.perf_counter()
@@ -1522,21 +1547,23 @@ weights = sum(each.numel() for each in model.parameters())
 show_table(
     [f"{len(here)} sentences", "MB of weights", "seconds", "labels to learn from"],
     [["capitals and months", "0", timed(lambda: by_capitals(here, usual)), "none"],
-     ["SmolLM2, asked", "538", f"{asked_seconds:.0f}", "8 sentences"],
+     ["SmolLM2, asked", f"{4 * smollm.WEIGHTS / 1e6:.0f}", f"{asked_seconds:.0f}",
+      "8 sentences"],
      ["fine-tuned", f"{4 * weights / 1e6:.0f}", timed(lambda: by_model(here)),
       f"{len(splits.train)} résumés"]])
 
 # %% [markdown]
-# What carries over, and what does not? When this lab was written, F1 on the test half was 0.604 (0.481 to 0.716), compared with 0.769 on
-# the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is clearly ahead of the rule: by 0.175 (0.057 to 0.284)
+# What carries over, and what does not? When this lab was written, F1 on the test half was 0.569 (0.472 to 0.658), compared with 0.746 on
+# the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is barely ahead of the rule: by 0.140 (0.041 to 0.232)
 # on the same drawn pieces. (The model comes from one training run, with one seed.) So something carries over, and much does not. The development half shows what:
 #
-# - **Persons** do: F1 0.857. Places follow far behind, 0.579, then organisations, 0.488, and dates, 0.410.
-# - It finds a third of the dates. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
-# - The labels are not the main trouble. If only the boundaries count, F1 is 0.627. With the labels it is 0.575, not much lower.
+# - **Persons** and places do, with an F1 of 0.778 and 0.718. Organisations follow far behind, 0.541, then dates, 0.286.
+# - It finds a fifth of the dates. A likely reason, which is not tested here: a résumé has years of graduation, and no *Monday evening* and no *14 October*.
+# - The labels are not the main trouble. If only the boundaries count, F1 is 0.612. With the labels it is 0.585, not much lower.
 #
 # And the language model? It reaches 0.239 (0.164 to 0.316), clearly behind even the rule: by 0.190 (0.101 to 0.275). Of the 64 entities that it names, 21
-# are not in the sentence, such as *2013* in the first one. It has 135 million parameters, in four bits each. Whether a larger model does better is not tested here.
+# are not in the sentence, such as *2013* in the first one. It has 135 million parameters. The file keeps most of them in four bits. While the model runs, each is a number of 32 bits: that makes
+# the megabytes of the table. Whether a larger model does better is not tested here.
 #
 # Five pieces of each kind are too few to tell news from letters; with so few, even the intervals in the last table are too narrow. If you needed a tagger for letters, you would not argue about this table. You would annotate letters.
 
@@ -1548,11 +1575,11 @@ show_table(
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.entities import confusion, confusion_figure
 
-gold = [list(resume.entities) for resume in tests]
-found = answers["fine-tuned", "unseen templates"]
+gold = [list(resume.entities) for resume in development]
+found = answers["fine-tuned", "development"]
 show_figure(
     confusion_figure(confusion(gold, found, LABELS), LABELS),
-    alt="Heat map of true against predicted labels on unseen templates. Nearly "
+    alt="Heat map of true against predicted labels on new layouts. Nearly "
     "everything is on the diagonal; some towns and skills are missed, and some skills "
     "and years are found where no entity is.",
 )
@@ -1587,9 +1614,9 @@ show_table([f"{where}: {true} entities", "right", *KINDS_OF_FAILURE], rows)
 mistakes = [len(set(truth) ^ set(guess))
             for truth, guess in zip(gold, found, strict=True)]
 worst = max(range(len(mistakes)), key=mistakes.__getitem__)
-show_entities(tests[worst].text, gold[worst], LABELS,
-              f"As it should be (layout {tests[worst].template!r})")
-show_entities(tests[worst].text, found[worst], LABELS, "As the model sees it")
+show_entities(development[worst].text, gold[worst], LABELS,
+              f"As it should be (layout {development[worst].template!r})")
+show_entities(development[worst].text, found[worst], LABELS, "As the model sees it")
 
 # %% [markdown]
 # And a gallery of failures, some of each kind, with the text around them (⏎ is a line break).
@@ -1597,35 +1624,53 @@ show_entities(tests[worst].text, found[worst], LABELS, "As the model sees it")
 # %% tags=["skip-grading"]
 from course_utils.plots.entities import failures, show_failures
 
-show_failures(failures([resume.text for resume in tests], gold, found), each=4)
+show_failures(failures([resume.text for resume in development], gold, found), each=4)
 
 # %% [markdown]
 # Now by layout: is the model a little bad at everything, or very bad at one layout?
 
 # %% tags=["skip-grading"]
-by_layout = {}
-for template in {resume.template for resume in tests}:
-    chosen = [i for i, resume in enumerate(tests) if resume.template == template]
-    by_layout[template] = entity_scores([gold[i] for i in chosen],
-                                        [found[i] for i in chosen])["all"]
-show_table(["layout", "precision", "recall", "F1 (micro)"], [
-    [template, *(f"{score:.3f}" for score in scores)]
-    for template, scores in sorted(by_layout.items(), key=lambda entry: entry[1][2])
-])
+by_layout = []
+for template in DEVELOPMENT:
+    some = [at for at, one in enumerate(development) if one.template == template]
+    pair = [gold[at] for at in some], [found[at] for at in some]
+    scores = entity_scores(*pair)["all"]
+    by_layout.append([template, *(f"{score:.3f}" for score in scores),
+                      str(interval(span_f1(*pair)))])
+show_table(["layout", "precision", "recall", "F1 (micro)", "95 % of draws of résumés"],
+           sorted(by_layout, key=lambda row: row[3]))
 
 # %% [markdown]
-# There are only twelve unseen layouts, so one difficult layout moves the whole result. Count this test set as twelve layouts, not as 160 résumés,
+# There are only eight layouts here, so one difficult layout moves the whole result. Count this set as eight layouts, not as 160 résumés,
 # when you compare two models that differ by a point or two.
 #
+# ### The test, once
+#
+# Now open `unseen_templates`, twelve layouts on which nothing was measured so far. The finder with the highest F1 on `development` goes in, with the rules
+# as its rival and the floor. If you want to change anything, do it before you run the cell.
+
+# %% tags=["skip-grading"]
+chosen = max(finders, key=lambda finder: results[finder, "development"]["all"][2])
+tests, who = splits.unseen_templates, dict.fromkeys(["at random", "rules", chosen])
+_, tested = compared({"unseen templates": tests}, who)
+show_scores("F1, unseen templates",
+            {finder: span_f1([list(resume.entities) for resume in tests],
+                             tested[finder, "unseen templates"]) for finder in who},
+            [resume.template for resume in tests], beside="rules")
+
+# %% [markdown]
+# When this lab was written, the model got 0.917 (0.900 to 0.934), and 0.911 on `development`: the layouts on which errors were read had promised no more than the test
+# keeps. The rules are clearly behind on both.
+#
 # And a confession. The ¶, the random words, the small batches and a third of the training layouts were not there from the start. They came
-# from reading the errors of earlier versions, *on most of these layouts*. So this set is no longer quite unseen, and its score is probably too high.
-# Nobody has measured by how much. That happens to everybody who looks at a test set twice. The remedy: hold out other layouts,
-# `resume_splits(held_out=...)`, train again without them, and measure once.
+# from reading the errors of earlier versions, *on most of these twelve layouts*. So this set is no longer quite unseen, and its score is probably too high.
+# Nobody has measured by how much. That happens to everybody who looks at a test set twice. The remedy is what this lab does now: errors are read on layouts
+# that are kept for it. For a test that is clean again, somebody would have to write new layouts.
 #
 # ### Texts that are too long (optional)
 #
 # The encoder has 512 positions. All of these résumés are far shorter: the cell prints how long the longest is. Real ones may be longer, and a
-# tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put test résumés together,
+# tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put résumés of `development` together,
 # eight to a text, and compare with what is left if you cut at 512:
 
 # %% tags=["skip-grading"]
@@ -1634,7 +1679,7 @@ print(f"the longest résumé has {longest} pieces")
 joined_texts, joined_gold = [], []
 for begin in range(0, 64, 8):
     text, spans = "", []
-    for resume in tests[begin : begin + 8]:
+    for resume in development[begin : begin + 8]:
         spans += [Entity(start + len(text), end + len(text), label)
                   for start, end, label in resume.entities]
         text += resume.text + "\n\n"
@@ -1720,7 +1765,7 @@ with tempfile.TemporaryDirectory() as folder:
     loaded = TokenClassifier(new_encoder(),
                              len(json.loads((folder / "tags.json").read_text())))
     loaded.load_state_dict(load_file(folder / "model.safetensors"))
-texts = [resume.text for resume in tests[:16]]
+texts = [resume.text for resume in development[:16]]
 print("the loaded model finds the same:",
       find_entities(loaded, texts) == find_entities(model, texts))
 
@@ -1890,7 +1935,7 @@ theirs = new_model()
 theirs.bert.load_state_dict(model.encoder.state_dict(),
                             strict=False)  # yours has a pooler, which nobody needs here
 theirs.classifier.load_state_dict(model.classifier.state_dict())
-batch = encode_batch([to_row(resume) for resume in tests[:16]], tokenizer.pad_token_id)
+batch = encode_batch(development_rows[:16], tokenizer.pad_token_id)
 with torch.no_grad():
     ours_now = model.eval()(batch["input_ids"], batch["attention_mask"])
     theirs_now = theirs.eval()(input_ids=batch["input_ids"],

@@ -1291,6 +1291,8 @@ measured("question_answering_pytorch.threshold",
          shown=float(rows[2][1]) < float(rows[0][1]))
 
 # %% [markdown]
+# **Discuss with a neighbour,** or write two sentences. Where would you set the threshold for a helpline, and where for a search through your own notes?
+#
 # ### Find the missing control
 #
 # The claim: the threshold helps, so a small margin shows when the reader does not know the answer. Somebody objects: *perhaps any reader gains if it says
@@ -1305,7 +1307,9 @@ shy = sum(not text for text in with_threshold)
 
 
 def all_f1(name: str, texts) -> list[str]:
-    return [name, f"{100 * mean_f1(texts, examples):.1f}"]
+    sure = interval(f1s(texts, examples), [one.document for one in examples])
+    return [name, f"{100 * sure.value:.1f}",
+            f"{100 * sure.low:.1f} to {100 * sure.high:.1f}"]
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def silent_everywhere():
@@ -1333,7 +1337,8 @@ def other_thresholds():
 
 # %% tags=["skip-grading"]
 find_the_control(
-    "question_answering_pytorch.silence", ["development part", "F1"],
+    "question_answering_pytorch.silence",
+    ["development part", "F1", "95 % interval"],
     [all_f1("it always answers", always), all_f1("with the threshold", with_threshold)],
     [silent_everywhere, other_thresholds, capitals, silent_at_random])
 
@@ -1348,59 +1353,72 @@ kept = [
 answer_gallery(examples, kept, limit=4, title="questions about prose")
 
 # %% [markdown]
-# ### The result
+# ### Which of them?
 #
-# Now open the test part, once, and compare with two baselines that learn nothing, and with a rival that is only prompted: **SmolLM2**, the language
+# Now compare your reader with two baselines that learn nothing, and with a rival that is only prompted: **SmolLM2**, the language
 # model of lab 08. It read four texts of the training part, each with two questions that it answers and one that it does not (*nothing*), then a new text with
 # its question, and wrote the answer. It also counts as silent if it gives the answer *nothing* a probability of at least a certain limit. Limit and number of texts were chosen on
 # the development part: F1 was 0.235 with one text, 0.322 with two and 0.378 with four. (Four texts are 2,306 tokens; more were not tried.) Its answers
-# were kept, because the 276 questions took 18 minutes of one core.
+# were kept, because they take minutes.
 #
-# The last column shows how much depends on which texts were drawn. It is the bootstrap interval of lab 07: F1 of 2,000 sets of texts, drawn with
+# The comparison is on every third question of the development part. Your threshold and SmolLM2's limit were chosen on these questions, so both scores are
+# a little too good. The last column shows how much depends on which texts were drawn. It is the bootstrap interval of lab 07: F1 of 2,000 sets of texts, drawn with
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together. The last row says how far apart two
 # readers must be before these texts can tell them apart: nearer than that, one may look better by luck alone.
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_asked
 
-examples, asked = parts["test"], load_asked()
-prose_said = ask(prose_reader, examples)
-bold = said_texts(examples, prose_said)
-candidates = {
-    "always: no answer": [""] * len(examples),
-    "the reader's answers, each to the next question": [*bold[1:], bold[0]],
-    "capitals in the nearest sentence": [nearest_words(one) for one in examples],
-    "SmolLM2, asked": [asked[one.id] for one in examples],
-    "reader of prose, always answers": bold,
-    "reader of prose, with the threshold": silenced(examples, prose_said, threshold),
-}
+FLOOR = "the reader's answers, each to the next question"
+CHOSEN = "reader of prose, with the threshold"
+
+
+def candidates_on(part: str, examples, said) -> dict[str, list[str]]:
+    """What each of them answers; `said` is what your reader does."""
+    bold, (asked, _) = said_texts(examples, said), load_asked(part)
+    return {
+        "always: no answer": [""] * len(examples),
+        FLOOR: [*bold[1:], bold[0]],
+        "capitals in the nearest sentence": [nearest_words(one) for one in examples],
+        "SmolLM2, asked": [asked[one.id] for one in examples],
+        "reader of prose, always answers": bold,
+        CHOSEN: silenced(examples, said, threshold),
+    }
+
+
+def in_columns(who: str, texts, examples) -> list[str]:
+    """A row of the table: exact match, F1, F1 by kind, and its interval."""
+    result = score(texts, examples)
+    sure = interval(f1s(texts, examples), [one.document for one in examples])
+    return [who, *(f"{100 * share:.1f}" for share in (result.exact, result.f1)),
+            *by_kind(texts, examples), f"{100 * sure.low:.1f} to {100 * sure.high:.1f}"]
 
 # %% tags=["skip-grading"]
-rows, documents = [], [one.document for one in examples]
-for who, texts in candidates.items():
-    result = score(texts, examples)
-    whole = [f"{100 * share:.1f}" for share in (result.exact, result.f1)]
-    sure = interval(f1s(texts, examples), documents)
-    rows.append([who, *whole, *by_kind(texts, examples),
-                 f"{100 * sure.low:.1f} to {100 * sure.high:.1f}"])
-least = 100 * smallest_difference(f1s(texts, examples), documents)  # of the last one
+HEAD = ["exact match", "F1", "F1: has an answer", "F1: has none", "95 % (F1)"]
+some = examples[::3]
+candidates = candidates_on("development", some, said[::3])
+rows = [in_columns(who, texts, some) for who, texts in candidates.items()]
+documents = [one.document for one in some]
+least = 100 * smallest_difference(f1s(candidates[CHOSEN], some), documents)
 rows.append(["smallest difference", "", f"{least:.1f}", "", "", ""])
-show_table(["test part", "exact match", "F1", "F1: has an answer", "F1: has none",
-            "95 % (F1)"], rows)
+show_table([f"development, {len(some)} questions", *HEAD], rows)
 
 # %% [markdown]
 # Does the reader beat each of the others, or is it luck? Take the differences on the *same* drawn texts (lab 07). A difference is *clear* if even its
 # 99 % interval does not contain 0.
 
 # %% tags=["skip-grading"]
-show_scores("F1 on the test part, from 0 to 1",
-            {who: f1s(texts, examples) for who, texts in candidates.items()},
-            documents, beside="reader of prose, with the threshold")
+show_scores("F1 on development, from 0 to 1",
+            {who: f1s(texts, some) for who, texts in candidates.items()},
+            documents, beside=CHOSEN)
 
 # %% [markdown]
 # And what does each of them cost? (SmolLM2's seconds are those of one core, when it was asked.)
 
 # %% tags=["skip-grading"]
+from course_utils.models import smollm
+
+
 def timed(read) -> str:
     began = time.perf_counter()
     read()
@@ -1408,20 +1426,40 @@ def timed(read) -> str:
 
 
 weights = sum(each.numel() for each in prose_reader.parameters())
-show_table([f"{len(examples)} questions", "MB of weights", "seconds", "learned from"], [
+show_table([f"{len(some)} questions", "MB of weights", "seconds", "learned from"], [
     ["capitals in the nearest sentence", "0",
-     timed(lambda: [nearest_words(one) for one in examples]), "nothing"],
-    ["SmolLM2, asked", "538", "1083.0", "12 questions in its prompt"],
+     timed(lambda: [nearest_words(one) for one in some]), "nothing"],
+    ["SmolLM2, asked", f"{4 * smollm.WEIGHTS / 1e6:.0f}",
+     f"{load_asked('development')[1]:.1f}", "12 questions in its prompt"],
     ["reader of prose", f"{4 * weights / 1e6:.0f}",
-     timed(lambda: ask(prose_reader, examples)), "stories and 531 questions"]])
+     timed(lambda: ask(prose_reader, some)), "stories and 531 questions"]])
 
 # %% [markdown]
 # Read the columns of the first table one by one. Saying nothing is always right where there is no answer, and wrong where there is one (but for one question
 # whose answer is *the*, because articles do not count). A higher threshold gains correct silences and loses correct answers. Then look at the paired
-# differences: with fifty texts, two readers that differ by a few points cannot be told apart. SmolLM2 has six times as many weights as the reader and
-# is clearly behind it: 0.303, against 0.579 for the reader that comes with the course, a difference of 0.276 (0.185 to 0.359). The three runs above,
-# with F1 48, 54 and 56, are ahead of it, too. SmolLM2 saw 12 questions with their answers, and the reader 531 after its stories. And 77 of its 200 answers
+# differences: with fifty texts, two readers that differ by a few points cannot be told apart.
+#
+# SmolLM2 has six times as many weights as the reader and is clearly behind it: 0.365, against 0.546 for the reader that comes with the course,
+# a difference of 0.181 (0.069 to 0.292). SmolLM2 saw 12 questions with their answers, and the reader 531 after its stories. And 20 of its 69 answers
 # are not in the text, which cannot happen to a model that points at tokens. A larger language model was not tried.
+#
+# ### The test, once
+#
+# Now open the test part, once: for the candidate with the highest F1 above, and for the floor.
+
+# %% tags=["skip-grading"]
+winner = max(candidates, key=lambda who: f1s(candidates[who], some).score)
+tests = parts["test"]
+tested = candidates_on("test", tests, ask(prose_reader, tests))
+tested = {who: tested[who] for who in (FLOOR, winner)}
+show_table([f"test part, {len(tests)} questions", *HEAD],
+           [in_columns(f"test: {who}", texts, tests) for who, texts in tested.items()])
+show_scores("F1 on the test part, from 0 to 1",
+            {who: f1s(texts, tests) for who, texts in tested.items()},
+            [one.document for one in tests], beside=winner)
+
+# %% [markdown]
+# When this lab was written, the reader that comes with the course got an F1 of 57.9 (52.3 to 63.2) on the test part, and 54.6 on the questions above.
 #
 # Remember how little this reader was trained on: made-up stories and 531 questions. SQuAD has about a hundred thousand questions. If you
 # have its files, `load_squad(path)` reads them into the same kind of examples, and everything in this notebook works with them.
@@ -1882,7 +1920,7 @@ quiz("question_answering_pytorch")
 # - Lab 11 builds the same reader in TensorFlow, with the same weights, and gets the same answers.
 # - **No answer.** The reader of stories has never met a question without an answer. Mix in stories with questions about somebody who is not in
 #   them, with (0, 0) as the target. How many does it take until its margin means something?
-# - **Order of training.** Task 2 takes very long from the pretrained encoder, probably because two look-ups must be found at once. Start from your
+# - **Order of training.** Task 2 takes very long from the pretrained encoder. Perhaps two look-ups must be found at once; nobody has tested it here. Start from your
 #   reader of task 1: `train(copy.deepcopy(reader), features_of(make_stories(2, 2880, seed=200)), ...)`. Does task 3 after task 2 work? Does the
 #   reader still know task 1 afterwards?
 # - **What did the stories teach?** Train on prose from `Reader()` and compare. Was it pointing, or was everything in the encoder?

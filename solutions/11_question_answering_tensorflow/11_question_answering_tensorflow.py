@@ -879,8 +879,11 @@ else:
     del parts
 
 # %% [markdown]
-# If you trained it, you see the plateau and drop that lab 10 shows; the drop may come at another step. Now the test, with sets and baselines as in lab 10:
-# stories with known and with unseen names, tasks 2 and 3, and some of the prose. The reader was trained on task 1 only. For prose, the baseline takes
+# If you trained it, you see the plateau and drop that lab 10 shows; the drop may come at another step. Now measure, with sets and baselines as in lab 10:
+# new stories with known and with unseen names, tasks 2 and 3, and some of the prose. These sets are for **development**: here you compare, look for a
+# control and read mistakes. The test has other stories; it is opened once, at the end of this section.
+#
+# The reader was trained on task 1 only. For prose, the baseline takes
 # the capitalised words in the nearest sentence. The last row of each set is the floor: for stories a random place; for prose the reader's answer to
 # another question. *Smallest difference*: with so few questions, a rival whose score is nearer to yours than this could look better or worse by luck
 # alone.
@@ -893,7 +896,7 @@ from course_utils.data.questions import split_by_document
 from course_utils.models.reader import nearest_words
 
 asked = compiled(reader)
-tests = {
+sets = {
     "task 1, known names": make_stories(1, 120, seed=900),
     "task 1, unseen names": make_stories(1, 120, seed=901, names=UNSEEN_NAMES),
     "task 2, known names": make_stories(2, 60, seed=902),
@@ -902,12 +905,20 @@ tests = {
 }
 
 # %% tags=["skip-grading"]
-from course_utils.evaluation import accuracy, interval, paired, smallest_difference
+from course_utils.evaluation import (
+    accuracy, interval, paired, show_scores, smallest_difference)
 from course_utils.models.reader import squad_scores
 
-given = {name: ask(asked, examples) for name, examples in tests.items()}
+
+def exactly(texts, examples):
+    """What exact match is made of: whether each answer is right (lab 07)."""
+    return accuracy([squad_scores(text, one.answer_texts)[0]
+                     for text, one in zip(texts, examples, strict=True)])
+
+# %% tags=["skip-grading"]
+given = {name: ask(asked, examples) for name, examples in sets.items()}
 table, scored, exact = {}, [], {}
-for name, examples in tests.items():
+for name, examples in sets.items():
     simple = nearest_words if name == "prose" else last_place
     mine = said_texts(examples, given[name])
     documents = [one.document for one in examples]
@@ -921,10 +932,8 @@ for name, examples in tests.items():
     found = {who: score(texts, examples) for who, texts in said.items()}
     table[name] = {who: result.exact for who, result in found.items()}
     for who, result in found.items():
-        right = exact[name, who] = accuracy([
-            squad_scores(text, one.answer_texts)[0]
-            for text, one in zip(said[who], examples, strict=True)])
-        sure = interval(right, documents)  # lab 07
+        right = exact[name, who] = exactly(said[who], examples)
+        sure = interval(right, documents)
         least = 100 * smallest_difference(right, documents)
         scored.append([f"{name}: {who}", f"{100 * result.exact:.1f}",
                        f"{100 * sure.low:.1f} to {100 * sure.high:.1f}",
@@ -934,12 +943,26 @@ for name, examples in tests.items():
 # %% tags=["skip-grading"]
 show_table(["set: who", "exact match in %", "95 % interval", "smallest difference",
             "F1", "questions"], scored)
-joined = [exact["task 2, known names", who]
-          for who in ("your reader", "last place / capitals")]
-measured("question_answering_tensorflow.two_facts", shown=paired(*joined).low <= 0)
 
 # %% [markdown]
-# The same as a figure. In each set, compare your reader with the two others:
+# Is the reader ahead of a baseline, or is it luck with the questions? All of them answered the *same* questions, so compare them in pairs (lab 07), in points of exact match:
+
+# %% tags=["skip-grading"]
+others, gaps = list(said)[1:], {}
+for name, examples in sets.items():
+    documents = [one.document for one in examples]
+    for who in others:
+        gaps[name, who] = paired(exact[name, "your reader"], exact[name, who],
+                                 documents)
+show_table(["your reader minus", *others], [
+    [name, *(f"{100 * gap.value:+.0f} ({100 * gap.low:+.0f} to {100 * gap.high:+.0f}), "
+             f"{gap.verdict}" for gap in (gaps[name, who] for who in others))]
+    for name in sets])
+measured("question_answering_tensorflow.two_facts",
+         shown=gaps["task 2, known names", "last place / capitals"].low <= 0)
+
+# %% [markdown]
+# The scores as a figure. In each set, compare your reader with the two others:
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import score_bars
@@ -952,14 +975,25 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: on task 1, the results differ by a point or two, which is less than the width of the intervals. Each comes from
-# one training run, so this does not say which framework is better. As in lab 10, a rule of six lines solves
-# task 1 as well. And look at the other sets: training on task 1 helps little there. (Does it help to start the harder task from the weights of the
+# Your figures come from one training run. Four were measured when this lab was written, with exact match in %:
+#
+# | seed | task 1, known names | task 1, unseen names | task 2 | task 3 |
+# |---|---|---|---|---|
+# | 1, the lab's | 100.0 | 98.3 | 13.3 | 10.0 |
+# | 1, on one core | 98.3 | 97.5 | 21.7 | 18.3 |
+# | 2 | 99.2 | 100.0 | 21.7 | 13.3 |
+# | 3 | 98.3 | 90.0 | 28.3 | 16.7 |
+#
+# Even the same seed gives other figures on another number of cores, because rounding grows over 200 steps. So do not compare your table with lab 10's: the two readers
+# differ in their framework *and* in their first weights, and one run of each cannot tell which of these matters.
+#
+# As in lab 10, a rule of six lines solves task 1 as well. And look at the other sets. On tasks 2 and 3 the reader cannot be told apart from any place of the
+# story: what it learned on task 1 is of no visible use there. (Does it help to start the harder task from the weights of the
 # easier one? Try it here: `train` accepts any examples.)
 #
 # ### Find the missing control
 #
-# Somebody sees this table and claims: *the reader was never trained on task 2, and yet it is right in about a quarter of these stories. So some of what it
+# Somebody sees the first table and claims: *the reader was never trained on task 2, and yet it is right in about a quarter of these stories. So some of what it
 # learned about questions carries over.* Somebody else objects: *perhaps it is right that often whatever you ask about.* Which of these four controls
 # answers the objection?
 
@@ -968,7 +1002,7 @@ import random
 
 from course_utils.widgets.controls import find_the_control
 
-hard = tests["task 2, known names"]
+hard = sets["task 2, known names"]
 
 
 def task_2(name: str, examples, questions=None) -> list[str]:
@@ -976,8 +1010,13 @@ def task_2(name: str, examples, questions=None) -> list[str]:
     questions = questions or [one.question for one in examples]
     found = [answer(question, one.context, asked, tokenize, threshold=-1e9)
              for question, one in zip(questions, examples, strict=True)]
-    exact = score(said_texts(examples, found), examples).exact
-    return [name, str(len(examples)), f"{100 * exact:.1f}"]
+    return in_percent(name, said_texts(examples, found), examples)
+
+
+def in_percent(name: str, texts, examples) -> list[str]:
+    sure = interval(exactly(texts, examples), [one.document for one in examples])
+    return [name, str(len(examples)), f"{100 * sure.value:.1f}",
+            f"{100 * sure.low:.1f} to {100 * sure.high:.1f}"]
 
 
 def more_stories():
@@ -989,8 +1028,7 @@ def unseen_names():
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def last_places():
-    exact = score([last_place(one) for one in hard], hard).exact
-    return [["the last place", str(len(hard)), f"{100 * exact:.1f}"]]
+    return [in_percent("the last place", [last_place(one) for one in hard], hard)]
 
 
 def things_elsewhere():
@@ -1007,11 +1045,16 @@ def things_elsewhere():
 # %% tags=["skip-grading"]
 find_the_control(
     "question_answering_tensorflow.carried_over",
-    ["task 2", "stories", "exact match in %"],
+    ["task 2", "stories", "exact match in %", "95 % interval"],
     [task_2("the reader", hard)],
     [more_stories, unseen_names, last_places, things_elsewhere])
 
 # %% [markdown]
+# The claim is false, as far as 60 stories can show it. When this lab was written, the reader was right in 21.7 % of them. Asked about a thing that is not in the story,
+# it was right in 21.7 % again, in each of three draws. (Right means: it gave the answer to the question that was *not* asked.) So on task 2 its answers hardly depend on the question.
+#
+# **Discuss with a neighbour,** or write two sentences. The reader is right about names that it has never met, and fails on task 2: what has it learned?
+#
 # ### Where it looks, and what it gets wrong
 #
 # These are the strips and the failures of lab 10. The darker a token, the higher its probability as the first or the last token of the answer. Among
@@ -1020,16 +1063,50 @@ find_the_control(
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import Answered, answer_gallery, show_strips
 
-example = tests["task 1, unseen names"][0]
+example = sets["task 1, unseen names"][0]
 arrays = stacked(windows_of(example.question, example.context, tokenize, 160, 48)[:1])
 shares = [tf.nn.softmax(part)[0].numpy() for part in asked(arrays)]
 show_strips(tokenizer.convert_ids_to_tokens(arrays["input_ids"][0]),
             {"start": shares[0], "end": shares[1]})
 for name in ("task 1, unseen names", "task 2, known names", "prose"):
-    answer_gallery(tests[name], [Answered(*said) for said in given[name]],
+    answer_gallery(sets[name], [Answered(*said) for said in given[name]],
                    limit=2, title=f"questions ({name})")
 
 # %% [markdown]
+# ### The test, once
+#
+# Now open the test for your reader, with the rule and the floor. It has other stories, and nothing was chosen by them. The second table says what the
+# answers cost.
+
+# %% tags=["skip-grading"]
+tests = {
+    "task 1, known names": make_stories(1, 120, seed=910),
+    "task 1, unseen names": make_stories(1, 120, seed=911, names=UNSEEN_NAMES),
+    "task 2, known names": make_stories(2, 60, seed=912),
+}
+finders = {"any place": lambda some: [any_place(one) for one in some],
+           "a rule for task 1": lambda some: [place_beside_the_name(one)
+                                              for one in some],
+           "your reader": lambda some: said_texts(some, ask(asked, some))}
+seconds = dict.fromkeys(finders, 0.0)
+for name, examples in tests.items():
+    right = {}
+    for who, find in finders.items():
+        began = time.perf_counter()
+        right[who] = exactly(find(examples), examples)
+        seconds[who] += time.perf_counter() - began
+    show_scores(f"test, {name}: exact match", right,
+                [one.document for one in examples], beside="any place")
+megabytes = 4 * reader.count_params() / 1e6
+show_table(
+    [f"{sum(map(len, tests.values()))} stories", "MB of weights", "seconds"],
+    [[who, f"{megabytes if who == 'your reader' else 0:.0f}", f"{each:.2f}"]
+     for who, each in seconds.items()])
+
+# %% [markdown]
+# When this lab was written, the reader was right about 99.2 % of the test stories with known names and 98.3 % of those with unseen names, which is what the
+# development sets had promised. On task 2 it could not be told apart from any place. The rule needs no weights and a hundredth of a second.
+#
 # ### Your own text
 #
 # Change names, add sentences, ask about somebody who is not there.

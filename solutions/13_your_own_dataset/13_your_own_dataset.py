@@ -702,7 +702,7 @@ show_figure(
 # %% [markdown]
 # With few labels the frozen encoder is far ahead of TF-IDF. A likely reason: it knows from its pretraining that *vertex* and *node* are related, and
 # TF-IDF has to see both words with a label. The next part tests that. With a thousand labels most of the advantage is gone. And if a curve still
-# rises at its end, more labels will probably help.
+# rises at its end, more labels may help.
 #
 # The deviation at 1,000 is nearly 0, but not because chance is gone. The pool has only 1,000 rows, so all five orders contain the same ones.
 #
@@ -778,6 +778,8 @@ find_the_control(
 # as it is), and shows both measures, without and with class weights.
 
 # %% tags=["skip-grading"]
+from sklearn.metrics import f1_score
+
 from course_utils.evaluation import macro_f1
 
 
@@ -812,8 +814,12 @@ plain, weighted = (macro_f1(said[name], y[others]) for name in list(said)[1:])
 gain = paired(weighted, plain, whose)
 print(f"macro F1 with class weights, minus that without: {gain.value:+.3f} ({gain}), "
       f"{gain.verdict}")
+library = f1_score(y[others], said["frozen encoder"], average="macro")
+print(f"macro F1 of the frozen encoder by scikit-learn: {library:.3f}")
 
 # %% [markdown]
+# (scikit-learn's `f1_score` gives the same number. The package `torchmetrics` has it as `MulticlassF1Score`, for scores that are added up batch by batch.)
+#
 # Accuracy hides the rare class. If a model never finds it, accuracy falls by next to nothing, and macro F1 by up to a sixth. Class weights are meant
 # to make a model find more of the rare class, at the price of false alarms. Whether that is a good bargain depends on what a missed row costs. When
 # this lab was written, the weights found two of the eleven rare rows, and macro F1 was barely higher. That rests on two rows. A rare class needs many
@@ -1022,6 +1028,7 @@ for name, lora in {"LoRA": True, "fine-tuned": False}.items():
 # %% tags=["skip-grading"]
 from course_utils.data.own import load_asked
 from course_utils.evaluation import noise_floor, shuffled
+from course_utils.models import smollm
 
 began = time.perf_counter()
 counting = tfidf(words[chosen], y[chosen])
@@ -1033,21 +1040,29 @@ if found:
     said["SmolLM2, asked"] = np.searchsorted(names, found)
     seconds["SmolLM2, asked"] = minutes
 said |= {name: logits.argmax(axis=1) for name, logits in kept.items()}
+
+# %% tags=["skip-grading"]
+of_encoder = sum(weight.numel() for weight in new_encoder().parameters())
+counted = TfidfVectorizer().fit(words[chosen]).vocabulary_
+weights = {"majority": 0, "TF-IDF": len(counted) * len(names),
+           "SmolLM2, asked": smollm.WEIGHTS, **dict.fromkeys(kept, of_encoder)}
 lines = []
 for name, each in said.items():
     line = [name]
     for counts in (accuracy(each == y[validation]), macro_f1(each, y[validation])):
         found = interval(counts, validation_groups)
         line += [f"{found.value:.3f}", str(found)]
-    lines.append([*line, f"{seconds[name]:.0f}"])
+    lines.append([*line, f"{seconds[name]:.0f}", f"{4 * weights[name] / 1e6:.0f}"])
 show_table([f"on validation, {len(chosen)} labels", "accuracy", "95 % interval",
-            "macro F1", "95 % interval", "seconds"], lines)
+            "macro F1", "95 % interval", "seconds", "MB of weights"], lines)
 print("accuracy of the frozen encoder's answers with shuffled labels: "
       "{:.3f} to {:.3f}".format(*noise_floor(
           lambda labels: (said["frozen"] == labels).mean(), shuffled(y[validation]))))
 
 # %% [markdown]
-# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed how long those took.
+# The seconds are those of training and predicting. The frozen encoder also needs its vectors. Section 3 printed how long those took. The memory is
+# that of the weights, four bytes each, while the model answers. (All three encoders need the whole encoder. What LoRA adds is too little to see.) Training needs more:
+# AdamW keeps two more numbers for each weight that it trains, and there is its gradient.
 #
 # The last line is the **noise floor**: the score of answers that have nothing to do with the texts.
 #
@@ -1163,7 +1178,9 @@ measured("your_own_dataset.who_wins",
 # | fine-tuned | +0.063 (+0.018 to +0.115) | +0.013 (−0.024 to +0.050) | +0.040 (−0.027 to +0.116) |
 #
 # On each split both trained encoders were ahead, by 1 to 6 points. But only one of the six intervals excludes 0: that of fine-tuning on split 0, and
-# it does so clearly. So 96 labels and 600 texts hardly tell these three apart. What would you have reported if you had run only one of these columns?
+# it does so clearly. So 96 labels and 600 texts hardly tell these three apart.
+#
+# **Discuss with a neighbour,** or write two sentences. What would you have reported if you had run only one of the three splits?
 #
 # **Which model would you take?** Decide now, by validation, and write it down: section 9 opens the test for that model alone. If two cannot be told
 # apart, the cheaper one is a good choice.
@@ -1712,7 +1729,9 @@ else:
 # %% tags=["skip-grading"]
 if ROAD is not None and RUN_TRAINING:
     model = train_model(ROAD, train_rows, validation_rows, folder / "road")
-    scores = measured_answers(ROAD, test_rows, model.answers(test_rows))
+    answers = model.answers(test_rows)
+    scores = measured_answers(ROAD, test_rows, answers)
+    floor = measured_answers(ROAD, test_rows, [*answers[1:], answers[0]])
     simple = measured_answers(
         ROAD, test_rows, simple_answers(ROAD, train_rows, test_rows))
     model.save(folder / "own-model")
@@ -1724,7 +1743,7 @@ if ROAD is not None and RUN_TRAINING:
     for start, end, label in own.answers([one])[0]:
         print(f"    {where[start:end]!r} {label}")
     card = task_card(
-        Path(FILE).stem, own, train_rows, test_rows, scores, simple,
+        Path(FILE).stem, own, train_rows, test_rows, scores, simple, floor,
         limits_of(ROAD, Path(FILE).name if ROAD == TASK else f"the default {ROAD}",
                   train_rows, test_rows, grouped=not note))
     (folder / "own-model" / "README.md").write_text(card, "utf-8")
@@ -1732,7 +1751,7 @@ if ROAD is not None and RUN_TRAINING:
 
 # %% [markdown]
 # The row "without a model" is the one to look at first. For entities it marks what was always an entity in the training rows; for questions it gives the first words of each context. A model that does not
-# beat it is not needed, or needs more rows.
+# beat it is not needed, or needs more rows. The row below it is the floor: the model's answers, each given to the next row.
 #
 # ## 9. Hand it in
 #

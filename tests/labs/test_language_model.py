@@ -317,6 +317,12 @@ def library():
 
 @installed
 @pytest.mark.slow
+def test_the_number_of_weights_that_tables_of_costs_use_is_that_of_the_model(library):
+    assert sum(weight.numel() for weight in library.parameters()) == smollm.WEIGHTS
+
+
+@installed
+@pytest.mark.slow
 def test_shares_behind_a_prefix_are_those_of_reading_everything_in_one_go(library):
     import torch
 

@@ -20,6 +20,7 @@ from course_utils.data.entities import Entity, EntityExample
 from course_utils.data.resume_templates import TEMPLATES
 from course_utils.data.resume_words import words
 from course_utils.data.resumes import (
+    DEVELOPMENT,
     HELD_OUT,
     LABEL_OF_FIELD,
     LABELS,
@@ -39,7 +40,7 @@ def any_resume(draw):
 
 @pytest.fixture(scope="module")
 def splits():
-    return resume_splits()
+    return resume_splits(development=DEVELOPMENT)
 
 
 def values(examples, *labels: str) -> set[str]:
@@ -137,13 +138,15 @@ def test_no_text_and_no_person_is_in_two_sets(splits):
 
 def test_held_out_templates_are_in_one_set_only(splits):
     assert {resume.template for resume in splits.unseen_templates} == set(HELD_OUT)
+    assert {resume.template for resume in splits.development} == set(DEVELOPMENT)
     for part in (splits.train, splits.validation, splits.unseen_documents):
-        assert {resume.template for resume in part} == set(TEMPLATES) - set(HELD_OUT)
+        assert {resume.template for resume in part} == set(TEMPLATES) - {*HELD_OUT, *DEVELOPMENT}
+    assert not resume_splits(train=1).development
 
 
 def test_people_employers_colleges_and_places_of_unseen_documents_occur_in_no_training_text(splits):
     for label in ("Name", "Companies worked at", "College", "Location", "Email"):
-        for part in (splits.unseen_documents, splits.unseen_templates):
+        for part in (splits.unseen_documents, splits.development, splits.unseen_templates):
             found = values(part, label)
             new = found - values(splits.train + splits.validation, label)
             # Some companies are but three letters, which two people may draw.
@@ -155,6 +158,8 @@ def test_people_employers_colleges_and_places_of_unseen_documents_occur_in_no_tr
 def test_a_split_that_leaves_a_side_empty_is_refused_with_the_names_there_are(held_out):
     with pytest.raises(ValueError, match="classic, form"):
         resume_splits(held_out=held_out)
+    with pytest.raises(ValueError, match="classic, form"):
+        resume_splits(development=held_out or HELD_OUT[:1])
 
 
 def test_no_two_templates_have_a_line_in_common_but_for_lone_fields_and_headings_of_a_word():
