@@ -105,7 +105,7 @@ print(f"{len(answered)} entities found, {agreed} of them right; "
 # What you want to know in the end is how well your model does on the *next* résumé. That one comes from somebody else, probably in a layout
 # that you have never seen. So look at five sets:
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.display import show_table
 
 show_table(["set", "résumés", "layouts", "entities"], [
@@ -538,7 +538,7 @@ check("named_entity_recognition.TokenClassifier")
 # %% [markdown]
 # Hugging Face's ready-made token classifier does the same. Give both the same weights and a batch of the résumés:
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from transformers import AutoModelForTokenClassification
 
 from course_utils.models.pretrained import encoder_folder
@@ -1049,15 +1049,13 @@ def rules(text: str) -> list[Entity]:
 #   an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
 # - **Small batches.** Four steps with four résumés take about as long as one step with sixteen. There are few examples, so the lab prefers more
 #   steps.
-# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, are drawn again in
-#   each epoch.
+# - **Batches of texts of similar length**: less padding, less time.
 #
-# Training makes two passes through the data. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for the
-# training alone.
+# Training makes two passes through the data. During training, F1 is measured on a part of `validation`.
 #
 # If you do not want to wait, or if you share this computer with others, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
 # come with the course. Their file is small: for each matrix it stores only the *difference* from the pretrained one, as a product of two thin
-# matrices. (This is LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); see lab 13.) The cell that loads the file prints its size.
+# matrices. (This is LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); see lab 13.)
 #
 # The folded cell after the switch makes the batches, as described above.
 

@@ -1010,7 +1010,7 @@ show_figure(
 # on which little happens, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
 # more: fewer than half of its answers are right. After the drop it answers as if it had found the trick: *find the last sentence with the name from the question, and take its place*.
 # Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is
-# until the reader has all of it. Does it last longer with a smaller learning rate, or with very short stories? Try it if you have the time.
+# until the reader has all of it.
 #
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
 # three baselines that learn nothing. One draws any place of the story: that is the floor. One answers with the place that was named last. The third
@@ -1415,7 +1415,7 @@ show_scores("F1 on development, from 0 to 1",
 # %% [markdown]
 # And what does each of them cost? (SmolLM2's seconds are those of one core, when it was asked.)
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.models import smollm
 
 
