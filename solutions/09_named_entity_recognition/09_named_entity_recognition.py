@@ -1234,7 +1234,7 @@ else:
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
 #
 # The finder *at random* is the floor: in each résumé it marks as many randomly chosen words as there are entities. *Smallest difference*: with so few layouts,
-# a rival whose F1 is nearer than this could look better or worse by luck alone.
+# a rival whose F1 is nearer than this could look better or worse by luck alone. (This supposes that their mistakes have nothing to do with each other.)
 #
 # `training` (160 of its résumés) and `validation` are in the table, too. A random split would have tested on résumés like those of
 # `validation`, with the layouts and the words of training.

@@ -1015,7 +1015,7 @@ show_figure(
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
 # three baselines that learn nothing. One draws any place of the story: that is the floor. One answers with the place that was named last. The third
 # is a rule, written by somebody who knows how these stories are made. *Smallest difference*: with so few questions, a rival whose score is nearer to
-# yours than this could look better or worse by luck alone.
+# yours than this could look better or worse by luck alone. (This supposes that their mistakes have nothing to do with each other.)
 
 # %% tags=["skip-grading"]
 from course_utils.evaluation import (
@@ -1364,7 +1364,7 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # The comparison is on every third question of the development part. Your threshold and SmolLM2's limit were chosen on these questions, so both scores are
 # a little too good. The last column shows how much depends on which texts were drawn. It is the bootstrap interval of lab 07: F1 of 2,000 sets of texts, drawn with
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together. The last row says how far apart two
-# readers must be before these texts can tell them apart: nearer than that, one may look better by luck alone.
+# readers must be before these texts can tell them apart, if their mistakes have nothing to do with each other.
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_asked

@@ -886,7 +886,7 @@ else:
 # The reader was trained on task 1 only. For prose, the baseline takes
 # the capitalised words in the nearest sentence. The last row of each set is the floor: for stories a random place; for prose the reader's answer to
 # another question. *Smallest difference*: with so few questions, a rival whose score is nearer to yours than this could look better or worse by luck
-# alone.
+# alone. (This supposes that their mistakes have nothing to do with each other.)
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.two_facts")
