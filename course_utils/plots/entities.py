@@ -270,7 +270,7 @@ class Failure:
     found: Entity | None
 
 
-KINDS_OF_FAILURE = ("wrong label", "wrong boundary", "missed", "invented")
+KINDS_OF_FAILURE = ("wrong edges", "wrong label", "both wrong", "missed", "invented")
 
 
 def failures(
@@ -284,16 +284,18 @@ def failures(
             best = _best_overlap(entity, found)
             if best == entity:
                 continue
-            kind = (
-                "missed"
-                if best is None
-                else "wrong label"
-                if best.label != entity.label
-                else "wrong boundary"
-            )
-            errors.append(Failure(kind, text, entity, best))
+            errors.append(Failure(_kind(entity, best), text, entity, best))
         errors += [Failure("invented", text, None, one) for one in found if _best_overlap(one, truth) is None]
     return errors
+
+
+def _kind(wanted: Entity, found: Entity | None) -> str:
+    """What is wrong with what was found for an entity."""
+    if found is None:
+        return "missed"
+    if found.label == wanted.label:
+        return "wrong edges"
+    return "wrong label" if found[:2] == wanted[:2] else "both wrong"
 
 
 def show_failures(errors: Sequence[Failure], each: int = 4) -> None:

@@ -33,7 +33,7 @@
 # - save a reader that answers without your code.
 #
 # **You need** lab 10, and some Keras. **Time:** about 98 minutes; the computer needs {measured_seconds} seconds. **The core path** is
-# sections 1 to 6, about 80 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 and 6.
+# sections 1 to 6, about 81 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 and 6.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -731,7 +731,8 @@ show_table(["widths 2, 2, 3, 4", "graphs", "runs of `print`"], rows)
 # ### Exercise 8: `answer`
 #
 # As in lab 10, go from a question and a text to a place in the text, but for all windows at once. The **margin** is the score of the best span of all
-# windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an answer if the margin is above the threshold.
+# windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`: the window that is least convinced of "not here" decides. There is
+# an answer if the margin is above the threshold.
 # `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`,
 # `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
 
@@ -943,13 +944,14 @@ else:
     del parts
 
 # %% [markdown]
-# If you trained it, you see the plateau and drop that lab 10 describes; the drop may come at another step. Now measure, with sets and baselines as in lab 10:
+# If you trained it, you see the plateau and drop that lab 10 shows; the drop may come at another step. Now measure, with sets and baselines as in lab 10:
 # new stories with known and with unseen names, tasks 2 and 3, and some of the prose. These sets are for **development**: here you compare, look for a
 # control and read mistakes. The test has other stories; it is opened once, at the end of this section.
 #
 # The reader was trained on task 1 only. For prose, the baseline takes
 # the capitalised words in the nearest sentence. The last row of each set is the floor: for stories a random place; for prose the reader's answer to
-# another question. The *smallest difference* says how far another reader must be from yours before this few questions can show it.
+# another question. *Smallest difference*: with so few questions, a rival whose score is nearer to yours than this could look better or worse by luck
+# alone. (This supposes that their mistakes have nothing to do with each other.)
 
 # %% tags=["skip-grading"]
 predict("question_answering_tensorflow.two_facts")

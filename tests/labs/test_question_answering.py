@@ -24,7 +24,7 @@ from course_utils.exercises.question_answering_pytorch import as_arrays
 from course_utils.models import reader
 from course_utils.models.pretrained import load_tokenizer
 from course_utils.models.pretrained import new_encoder as load_fresh_encoder
-from course_utils.models.shipped_readers import FILES, load_reader, save_reader
+from course_utils.models.shipped_readers import FILES, load_histories, load_reader, save_reader
 from course_utils.plots import spans as span_plots
 from course_utils.plots.spans import Answered, answer_gallery, question_box, score_bars, show_strips
 from grader.author import training
@@ -382,6 +382,18 @@ def test_readers_that_come_with_the_course_are_whole_and_answer(labs, reference,
 def test_a_reader_that_does_not_come_with_the_course_is_named():
     with pytest.raises(ValueError, match="'poems'.*stories, prose"):
         load_reader("poems")
+
+
+def test_the_kept_learning_curves_are_of_the_labs_recipe_and_have_its_plateau_and_its_drop():
+    runs = load_histories()
+    assert len({run.name for run in runs}) == len(runs) == 3
+    for run in runs:
+        exact = {found.step: found.score for found in run.evaluations}
+        assert run.steps == 200 and [*exact] == [40, 80, 120, 160, 200]
+        assert (
+            run.losses[0] > 3 and 1.5 < np.mean(run.losses[30:45]) < 2.1 and np.mean(run.losses[-10:]) < 0.1
+        )
+        assert exact[40] < 0.5 and exact[200] == 1
 
 
 def test_a_saved_reader_keeps_the_best_part_of_what_was_learned(tmp_path, monkeypatch):
