@@ -17,7 +17,7 @@ LEVEL = 0.95
 """The share of the resamples that an interval holds."""
 
 CLEAR = 0.99
-"""A difference is *clear* if even the interval of this level leaves out 0, and *barely* there if only that of `LEVEL` does."""
+"""A difference is *clear* if even the interval of this level leaves out 0, and *probable* if only that of `LEVEL` does."""
 
 DRAWS, _BLOCK = 2000, 100
 
@@ -155,7 +155,7 @@ def interval(counts: Counts, groups: Sequence[Hashable] | None = None, level: fl
 def paired(ours: Counts, theirs: Counts, groups: Sequence[Hashable] | None = None) -> Difference:
     """Our score minus theirs, with both computed from the *same* drawn rows: rows that both find hard cancel out.
 
-    The verdict says *clearly* if even the 99 % interval leaves out 0, *barely* if only the 95 % interval does, and that the two cannot be told
+    The verdict says *clearly* if even the 99 % interval leaves out 0, *probably* if only the 95 % interval does, and that the two cannot be told
     apart otherwise. Of twenty comparisons of equal models, one leaves out 0 by chance.
 
     Args:
@@ -190,7 +190,7 @@ def smallest_difference(counts: Counts, groups: Sequence[Hashable] | None = None
 def _verdict(low: float, high: float, lowest: float, highest: float) -> str:
     if low <= 0 <= high:
         return "cannot be told apart"
-    return f"{'barely' if lowest <= 0 <= highest else 'clearly'} {'higher' if low > 0 else 'lower'}"
+    return f"{'probably' if lowest <= 0 <= highest else 'clearly'} {'higher' if low > 0 else 'lower'}"
 
 
 def _by_group(rows: np.ndarray, groups: Sequence[Hashable] | None) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 FILE = Path(__file__).with_name("documentation.json")
 
 ASKED = Path(__file__).with_name("documentation_asked.json")
-"""What two pretrained models said about lab 07's validation texts; docs/data-documentation.md says how they were asked."""
+"""What pretrained models said about lab 07's validation texts; docs/data-documentation.md says how they were asked."""
 
 _WORD = re.compile(r"_{3,}|\w+(?:'\w+)?")
 

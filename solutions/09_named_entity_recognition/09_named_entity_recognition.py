@@ -1554,7 +1554,7 @@ show_table(
 
 # %% [markdown]
 # What carries over, and what does not? When this lab was written, F1 on the test half was 0.569 (0.472 to 0.658), compared with 0.746 on
-# the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is barely ahead of the rule: by 0.140 (0.041 to 0.232)
+# the thirty résumés by hand, and with 0.429 for the rule with capitals on this half. The model is probably ahead of the rule: by 0.140 (0.041 to 0.232)
 # on the same drawn pieces. (The model comes from one training run, with one seed.) So something carries over, and much does not. The development half shows what:
 #
 # - **Persons** and places do, with an F1 of 0.778 and 0.718. Organisations follow far behind, 0.541, then dates, 0.286.

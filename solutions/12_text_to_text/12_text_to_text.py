@@ -1589,7 +1589,7 @@ measured("text_to_text.tuned", shown=min(gains[name].low for name in (
 #
 # And the controls speak for the text. Without it the score falls by .064, without the name by .053, both clearly. The loss agrees. For each token of the wanted summaries it is 2.44 with name and text, 2.65 with the text only, and 3.01 with the name only (one training run each).
 #
-# *tuned* is only barely ahead of the name followed by the beginning, which took no training at all. And it is this table that made *tuned* the winner. Would you report it?
+# *tuned* is only *probably* ahead of the name followed by the beginning, which took no training at all. And it is this table that made *tuned* the winner. Would you report it?
 #
 # ### The test, once
 #
@@ -1629,7 +1629,7 @@ show_table([f"{winner} minus", "pairs", "by", "95 % interval", "in words"], rows
 # It does not follow that the text is worth nothing: according to its interval, it may be worth anything from -.029 to +.040.
 #
 # Why are the leads smaller? Several reasons fit, and we have not separated them. The highest of many scores usually had some luck. Half of the test is about other packages. And its texts seem to help less: *name only* scores .27 both times, while everything that reads the text scores less here, even the first sentence. The rows of *both* are for exploring only,
-# because half of their pairs chose the winner. There, the text helps, but barely.
+# because half of their pairs chose the winner. There, the text *probably* helps, no more.
 #
 # If we chose again after this table, the test would be nothing but a second development set. That is why it is opened once.
 #

@@ -915,7 +915,7 @@ print(f"macro F1 of the frozen encoder by scikit-learn: {library:.3f}")
 #
 # Accuracy hides the rare class. If a model never finds it, accuracy falls by next to nothing, and macro F1 by up to a sixth. Class weights are meant
 # to make a model find more of the rare class, at the price of false alarms. Whether that is a good bargain depends on what a missed row costs. When
-# this lab was written, the weights found two of the eleven rare rows, and macro F1 was barely higher. That rests on two rows. A rare class needs many
+# this lab was written, the weights found two of the eleven rare rows, and macro F1 was *probably* higher. That rests on two rows. A rare class needs many
 # more rows to measure on.
 #
 # ## 4. Training the encoder
@@ -1256,10 +1256,10 @@ measured("your_own_dataset.who_wins",
 # %% [markdown]
 # The first interval is yours: single texts are drawn. The second one comes from `paired` of `course_utils.evaluation`. It draws whole groups. The
 # words in the last column are about whole groups: *clearly* if even the 99 % interval does not contain
-# 0, *barely* if only the 95 % interval does not.
+# 0, *probably* if only the 95 % interval does not.
 #
 # An interval that contains 0 means that these texts cannot tell the two models apart. When this lab was written, TF-IDF was clearly below the frozen
-# encoder, and SmolLM2 barely. LoRA could not be told apart from the frozen encoder. Full fine-tuning was clearly ahead, by 6 points. (SmolLM2 and the encoder may
+# encoder, and SmolLM2 probably. LoRA could not be told apart from the frozen encoder. Full fine-tuning was clearly ahead, by 6 points. (SmolLM2 and the encoder may
 # have read these pages before: nobody can rule that out.)
 #
 # A word of caution: the interval is only about the *texts*. The split, the choice of the 96 labels and the training seed are sources of chance, too. So the comparison was repeated outside this notebook, with three splits. Each split has its own labels and its own seed.

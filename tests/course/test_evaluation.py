@@ -161,14 +161,14 @@ def test_a_loss_is_weighted_by_its_tokens_and_is_no_share():
 @pytest.mark.parametrize(
     ("bounds", "verdict"),
     [
-        ((0.01, 0.09, -0.01, 0.11), "barely higher"),
+        ((0.01, 0.09, -0.01, 0.11), "probably higher"),
         ((0.02, 0.08, 0.01, 0.09), "clearly higher"),
-        ((-0.08, -0.02, -0.1, 0.0), "barely lower"),
+        ((-0.08, -0.02, -0.1, 0.0), "probably lower"),
         ((-0.08, -0.02, -0.1, -0.01), "clearly lower"),
         ((0.0, 0.1, -0.02, 0.12), "cannot be told apart"),
     ],
 )
-def test_clearly_and_barely_are_said_of_the_same_figures_everywhere(bounds, verdict):
+def test_clearly_and_probably_are_said_of_the_same_figures_everywhere(bounds, verdict):
     assert evaluation._verdict(*bounds) == verdict
 
 
