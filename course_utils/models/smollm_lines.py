@@ -30,7 +30,7 @@ def lines_after(
     Args:
         model: of :func:`smollm.library_model`.
         longest: tokens of an answer, at most.
-        say: is told how far it is.
+        say: gets a line about each ten of them.
     """
     found = []
     for ids, mask, positions, past in _batches(model, tokenizer, prefix, texts, suffix):
