@@ -90,6 +90,19 @@ OFFERS = {
         yours_fit.POSITIONS,
         fit=yours_fit.as_keras_tensor,
     ),
+    "rouge_l": Offer(
+        "language_model_and_summarizer.rouge_l",
+        "ROUGE-L",
+        "course_utils.data.summaries.rouge_l",
+        yours_fit.ROUGE,
+    ),
+    "LoRALinear": Offer(
+        "your_own_dataset.LoRALinear",
+        "low-rank adapter",
+        "course_utils.models.lora.LoRALinear",
+        yours_fit.ADAPTER,
+        fit=yours_fit.of_layers_without_a_bias,
+    ),
 }
 """What can be imported from here."""
 

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import functools
 import io
+import itertools
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -250,3 +251,72 @@ POSITIONS: dict[str, Use] = {
     "a single position": lambda table: table(1, 2),
 }
 """What labs 05 and 06 do with lab 04's."""
+
+
+def of_layers_without_a_bias(theirs: type) -> type:
+    """Lab 13's adapter corrects layers with a bias; lab 12 gives it SmolLM2's, which have none. They get one of zeros."""
+    from torch import nn
+
+    class LoRALinear(theirs):
+        def __init__(self, base, rank=8, alpha=16):
+            if base.bias is None:
+                plain, base = base, nn.Linear(base.in_features, base.out_features)
+                base.weight = plain.weight
+                nn.init.zeros_(base.bias)
+            super().__init__(base, rank, alpha)
+
+    LoRALinear.__doc__ = theirs.__doc__
+    return LoRALinear
+
+
+def _adapted(made: Callable, base: Any) -> Any:
+    """An adapter with numbers that depend on nothing but its shapes."""
+    import torch
+
+    layer = made(base, 16, 32)
+    with torch.no_grad():
+        for number, factor in enumerate((layer.down, layer.up)):
+            factor.copy_(torch.from_numpy(_random(number + 1, *factor.shape)[0]) / 20)
+    return layer
+
+
+def _without_a_bias(made: Callable) -> tuple:
+    import torch
+
+    base = torch.nn.Linear(12, 7, bias=False)
+    with torch.no_grad():
+        base.weight.copy_(torch.from_numpy(_random(7, 12)))
+    layer = _adapted(made, base)
+    found = layer(torch.from_numpy(_random(2, 5, 12)).float())
+    found.square().mean().backward()
+    return found, layer.down.grad, layer.up.grad
+
+
+def _only_its_factors(made: Callable) -> str:
+    import torch
+
+    layer = made(torch.nn.Linear(12, 7, bias=False), 16, 32)
+    return ", ".join(sorted(name for name, weight in layer.named_parameters() if weight.requires_grad))
+
+
+ADAPTER: dict[str, Use] = {
+    "a layer without a bias": _without_a_bias,
+    "the optimizer of lab 12": _only_its_factors,
+}
+"""What lab 12 does with lab 13's."""
+
+
+# ---------------------------------------------------------------------------------- scores of texts
+
+
+def _scores(rouge_l: Callable) -> np.ndarray:
+    drawn = np.random.default_rng(0)
+    texts = [drawn.choice(list("abcdefgh"), length).tolist() for length in (1, 9, 22, 60, 9, 10) * 5]
+    return np.array([rouge_l(*pair) for pair in itertools.pairwise(texts)], dtype=float)
+
+
+ROUGE: dict[str, Use] = {
+    "texts of a sentence": _scores,
+    "an answer without words": lambda rouge_l: np.array(rouge_l([], ["a"]), dtype=float),
+}
+"""What lab 12 does with lab 08's."""

@@ -149,6 +149,8 @@ YOURS = {
         ("models.torch_attention", "MultiHeadAttention"),
         ("models.torch_attention", "sinusoidal_positions"),
         ("models.keras_translator", "positional_encoding"),
+        ("data.summaries", "rouge_l"),
+        ("models.lora", "LoRALinear"),
     )
 }
 """The course's own -> the name under which a later lab gets it, or what the learner has built: in grading always the course's."""

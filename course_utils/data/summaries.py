@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,6 +94,25 @@ def load_judged(way: str = "zero-shot") -> list[Judged]:
 def words(text: str) -> list[str]:
     """A text's words in small letters, by the rule that is usual for ROUGE: runs of letters and digits."""
     return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> tuple[float, float, float]:
+    """ROUGE-L of two texts (Lin 2004, section 3): by their longest common subsequence. Lab 08 asks for it.
+
+    Args:
+        candidate: the words of what was written, perhaps none.
+        reference: the words of what was wanted, at least one.
+
+    Returns:
+        precision, recall and F1, from 0 to 1.
+    """
+    row = [0] * (len(reference) + 1)
+    for word in candidate:
+        before, row = row, [0]
+        for place, other in enumerate(reference):
+            row.append(before[place] + 1 if word == other else max(before[place + 1], row[place]))
+    common, lengths = row[-1], (len(candidate), len(reference))
+    return common / max(lengths[0], 1), common / lengths[1], 2 * common / sum(lengths)
 
 
 def words_of_name(name: str) -> list[str]:

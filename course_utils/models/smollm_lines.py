@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,7 +15,13 @@ AT_ONCE, LONGEST = 10, 32
 
 @torch.no_grad()
 def lines_after(
-    model: Any, tokenizer: Any, prefix: str, texts: list[str], suffix: str, longest: int = LONGEST
+    model: Any,
+    tokenizer: Any,
+    prefix: str,
+    texts: list[str],
+    suffix: str,
+    longest: int = LONGEST,
+    say: Callable[[str], object] = print,
 ) -> list[str]:
     """What follows ``prefix + text + suffix`` up to the end of the line: the likeliest token at each step.
 
@@ -24,6 +30,7 @@ def lines_after(
     Args:
         model: of :func:`smollm.library_model`.
         longest: tokens of an answer, at most.
+        say: gets a line about each ten of them.
     """
     found = []
     for ids, mask, positions, past in _batches(model, tokenizer, prefix, texts, suffix):
@@ -40,7 +47,7 @@ def lines_after(
             mask = torch.cat([mask, torch.ones(len(said), 1, dtype=torch.long)], dim=1)
             positions = positions[:, -1:] + 1
         found += [_first_line(tokenizer, row) for row in said]
-        print(f"{time.process_time():5.0f} s of CPU: {found[-1]}", flush=True)
+        say(f"{time.process_time():5.0f} s of CPU: {found[-1]}")
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,14 @@ import torch
 from torch import nn
 
 from course_utils.data.byte_pairs import BytePairs, printed, unprinted
+from course_utils.models import in_8_bits
 from course_utils.models.rotary import rotate
 
 SHIPPED = Path(__file__).parents[1] / "weights" / "text_to_text.safetensors"
 """The weights that come with the course; docs/data-text-to-text.md says how they were made."""
+
+UNFINISHED = SHIPPED.with_name("text_to_text_unfinished.safetensors")
+"""The same model early in the same training, in 8 bits: lab 12 trains it on."""
 
 CONFIG = {"embedding_dim": 128, "num_heads": 4, "num_layers": 2}
 
@@ -59,7 +63,9 @@ class Layer(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def remembered(self, memory: torch.Tensor) -> Cache:
-        """The keys and values of cross-attention, computed once for a text that was read."""
+        """The keys and values of cross-attention, computed once for a text that was read; another module computes them itself."""
+        if not isinstance(self.cross, Attention):
+            return memory, memory
         return self.cross.heads(self.cross.w_key, memory), self.cross.heads(self.cross.w_value, memory)
 
     def forward(
@@ -82,8 +88,11 @@ class Layer(nn.Module):
             key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
         x = x + self.attention(query, (key, value), mask, causal=memory is not None and x.shape[1] > 1)
         if memory is not None:
-            asked = self.cross.heads(self.cross.w_query, self.norms[1](x))
-            x = x + self.cross(asked, memory, memory_mask)
+            asked = self.norms[1](x)
+            if isinstance(self.cross, Attention):
+                x = x + self.cross(self.cross.heads(self.cross.w_query, asked), memory, memory_mask)
+            else:
+                x = x + self.cross(asked, *memory, memory_mask)[0]
         return x + self.feed_forward(self.norms[-1](x)), (key, value)
 
 
@@ -106,6 +115,17 @@ class TextToText(nn.Module):
         self.encoder = nn.ModuleList(Layer(embedding_dim, num_heads, False) for _ in range(num_layers))
         self.decoder = nn.ModuleList(Layer(embedding_dim, num_heads, True) for _ in range(num_layers))
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(embedding_dim), nn.LayerNorm(embedding_dim)
+
+    def attend_with(self, made: Callable[..., nn.Module]) -> None:
+        """From now on the decoder attends to what was read with other modules, which get its weights.
+
+        Args:
+            made: a class like lab 03's ``MultiHeadAttention``.
+        """
+        for layer in self.decoder:
+            other = made(self.embedding.embedding_dim, layer.attention.num_heads, bias=False)
+            other.load_state_dict(layer.cross.state_dict())
+            layer.cross = other
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
         return self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
@@ -179,35 +199,34 @@ class Writer:
         width = max(len(row) for row in rows)
         return torch.tensor([[*row, *[self.pad_id] * (width - len(row))] for row in rows])
 
-    def save(self, path: Path = SHIPPED) -> None:
-        """Weights in 16 bits, and the tokenizer's merges."""
+    def save(self, path: Path = SHIPPED, eight_bits: bool = False) -> None:
+        """Weights in 16 bits, or tables of weights in 8, and the tokenizer's merges."""
         from safetensors.numpy import save_file
 
-        arrays = {
-            name: value.detach().numpy().astype(np.float16) for name, value in self.model.state_dict().items()
-        }
+        arrays = {name: value.detach().numpy() for name, value in self.model.state_dict().items()}
         merges = [[printed(left), printed(right)] for left, right in self.tokens.merges]
-        save_file(arrays, path, {"merges": json.dumps(merges, ensure_ascii=False)})
+        about = {"merges": json.dumps(merges, ensure_ascii=False)}
+        if eight_bits:
+            in_8_bits.write(path, arrays, about)
+        else:
+            save_file({name: array.astype(np.float16) for name, array in arrays.items()}, path, about)
 
     @classmethod
     def shipped(cls, path: Path = SHIPPED) -> Writer:
-        """The model with the weights that come with the course, and their tokenizer.
+        """A model with weights that come with the course, and their tokenizer.
+
+        Args:
+            path: :data:`SHIPPED`, or :data:`UNFINISHED`.
 
         Raises:
             FileNotFoundError: the file with the weights is missing.
         """
-        from safetensors import safe_open
-
         if not path.is_file():
             raise FileNotFoundError(
                 f"There are no weights at {path}. Copy the course's folder again, or train them."
             )
-        with safe_open(path, framework="numpy") as file:
-            merges = json.loads(file.metadata()["merges"])
-            state = {
-                name: torch.from_numpy(file.get_tensor(name).astype(np.float32))
-                for name in sorted(file.keys())
-            }
+        arrays, about = in_8_bits.read(path)
+        merges = json.loads(about["merges"])
         writer = cls(BytePairs((unprinted(left), unprinted(right)) for left, right in merges))
-        writer.model.load_state_dict(state)
+        writer.model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
         return writer

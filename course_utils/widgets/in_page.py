@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from course_utils.models import in_8_bits
 from course_utils.widgets import Widget
 
 PAGES = Path(__file__).parent / "pages"
 """The parts of pages that the site and notebooks share: style, and files of ES modules."""
 
 STYLE = "page.css"
-_MOST = 127  # of what a signed byte holds
 
 
 class InPage(Widget):
@@ -74,10 +74,7 @@ def rounded(state: Mapping[str, np.ndarray]) -> tuple[list[list], bytes, dict[st
             parts.append(half.tobytes())
             now[name] = half.astype(np.float32)
             continue
-        scales = (np.abs(array).max(axis=1, keepdims=True) / _MOST).astype("<f2")
-        eighths = (
-            np.round(array / np.maximum(scales.astype(np.float32), 1e-12)).clip(-_MOST, _MOST).astype(np.int8)
-        )
+        scales, eighths = in_8_bits.rounded(array)
         parts += [scales.tobytes(), eighths.tobytes()]
         now[name] = eighths * scales.astype(np.float32)
     return tensors, b"".join(parts), now

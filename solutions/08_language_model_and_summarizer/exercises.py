@@ -987,6 +987,7 @@ rouge_l = Exercise(
             _nearly_equal,
         ),
     ),
+    bypasses=("course_utils.data.summaries.rouge_l",),
 )
 
 # ---------------------------------------------------------------------------------- rms_norm

@@ -18,15 +18,14 @@
 # A model never sees letters: a **tokenizer** has cut the text before. Here you write the kind that GPT-2 and most models since have used. It is
 # *learned*, and can write anything. Then one model does seven tasks, and you name the task in the text that you type.
 #
+# <details><summary>What you can do after this lab, and its exercises</summary>
+#
 # **After this lab you can**
 #
 # - learn a vocabulary by byte-pair encoding, and cut any text with it;
 # - measure what a vocabulary does to numbers, names and code;
 # - turn any task into text, mix several, and train one model on all;
 # - find out whether a model does what its prefix says.
-#
-# **You need** lab 05. **Time:** about 120 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -42,6 +41,13 @@
 # | 10 | `select_pairs` | ●●●○○ | ●●●○○ | 8 | 2 |
 # | 11 | `rouge_n` | ●●○○○ | ●●●○○ | 6 | 2 |
 # | 12 | `length_penalty` | ●○○○○ | ●●○○○ | 4 | 1 |
+# </details>
+#
+# **You need** lab 05. **Time:** about 126 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores.
+#
+# **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz. Take the lab in three sittings:
+# *a vocabulary of your own* (sections 1 to 4), *one model* (5 and 6), and *real text* (7 and 8, both optional).
 
 # %%
 import itertools
@@ -461,7 +467,13 @@ print("your encode:  ", [token_text(vocabulary_of(merges)[number])
 # %% [markdown]
 # The first line has the real tokens, 2 and 1: the user has ended their own turn and opened one for the system. So a program should encode what people type as plain text, and add the special tokens itself, by their numbers. *Your* tokenizer has no special tokens, so it can only make plain text. (A model may still do what plain text asks for. That is another problem, and has no fix in one line.)
 #
+# **Discuss with a neighbour,** or write two sentences. An English and a French user send the same sentence to a model whose vocabulary was learned
+# from English. Who pays more, in which ways, and would either of them notice?
+#
 # ## 5. Every task is text
+#
+# **A good place for a break.** You can cut any text into tokens, and put it together again. Next, one model writes with such tokens. If you go
+# on another day, run the cell at the top first, *Continue here*.
 #
 # The labs before this one had a head for each task: a softmax over two classes, a start and an end, a tag for each word. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) has none of them. Every task is
 # *text in, text out*, and the text begins with a **prefix** that names the task. Then one encoder-decoder can learn all of them with one loss.
@@ -606,19 +618,21 @@ show_table(["share: right of 300, three seeds",
 #
 # ## 6. One model, seven tasks
 #
-# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. The code is the course's, because the weights that come with the course fit only this form. Train it for a moment, with
-# *your* mixture and *your* batches:
+# The model is lab 05's encoder-decoder in today's form: pre-norm, rotary positions, and one table of embeddings for what it reads and writes. It has 1.1 million weights and the 1,500 tokens of a list of merges that was learned from all seven tasks. The code is the course's, because the weights that come with the course fit only this form. One part can be yours: the decoder attends to the text that it reads with *your* multi-head attention of lab 03, if it passes its check.
+#
+# The course trained it for 9,000 steps of 48 examples, half an hour on one core of a busy machine. You get it twice: as it was in the end, the
+# `writer`, and as it was after the first 1,500 steps, the `beginner`. Train the beginner on for a minute or two, with *your* batches and *your* mixture:
 
 # %% tags=["skip-grading"]
 import torch
 from torch import nn
 
-from course_utils.models.text_to_text import Writer
+from course_utils.models.text_to_text import UNFINISHED, Writer
+from course_utils.yours import MultiHeadAttention
 
 torch.set_num_threads(1)  # so small a model is no faster with more
-torch.manual_seed(0)
-writer = Writer.shipped()  # its tokenizer is used now, its weights below
-beginner = Writer(writer.tokens)
+writer, beginner = Writer.shipped(), Writer.shipped(UNFINISHED)
+beginner.model.attend_with(MultiHeadAttention)
 
 
 def step(model: nn.Module, optimizer, examples: list) -> float:
@@ -634,29 +648,68 @@ def step(model: nn.Module, optimizer, examples: list) -> float:
     optimizer.step()
     return float(loss.detach())
 
-# %% tags=["skip-grading"]
-chance, losses = random.Random(0), []
-shares = mixture({name: len(data.train) for name, data in tasks.items()}, temperature=2)
-optimizer = torch.optim.AdamW(beginner.model.parameters(), lr=1e-3)
-for _ in range(60):
-    (name,) = chance.choices(list(shares), shares.values())
-    losses.append(step(beginner.model, optimizer, chance.sample(tasks[name].train, 16)))
-early, late = np.mean(losses[:10]), np.mean(losses[-10:])
-print(f"loss: first ten steps {early:.2f}, last ten {late:.2f}")
-print(beginner.write(["translate French to English: Jane visite l'Afrique"]))
-
 # %% [markdown]
-# It is learning, but it cannot do anything yet. The weights that come with the course were trained in the same way, but for longer: 9,000 steps of 48 examples, half an hour on one core of a busy machine. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Whether your formula would have found better ones was not tried for this model. Type what you like; change the prefix; leave it out:
+# First, what can the beginner do already? Seven texts to look at, and the first hundred test texts of each task to count. If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*.
 
 # %% tags=["skip-grading"]
-for text in (
+SEVEN = (
     "translate French to English: Jane visite l'Afrique en septembre",
     "headline: kobena , a pilot from tamuri , repaired the bridge on monday .",
     "verb: in town the old keys near the cabinet that faced the door still",
+    "acceptable: in town the bridges below the famous drivers still are here",
+    "language: rossi",
     "entities: Contact: k.parker@mail.example, Bengaluru",
     "similarity: Jane visits Africa in September / Paul visits Asia in September",
-    "language: rossi",
-):
+)
+
+
+def marks(of: Writer, some: dict[str, list]) -> dict[str, list[bool]]:
+    """For each task, which answers are right."""
+    found = {}
+    for name, examples in some.items():
+        said = of.write([one.source for one in examples])
+        found[name] = [answer(name, text) == answer(name, one.target)
+                       for text, one in zip(said, examples, strict=True)]
+    return found
+
+
+first_hundred = {name: data.test[:100] for name, data in tasks.items()}
+before = [beginner.write([text])[0] for text in SEVEN]
+right_before = marks(beginner, first_hundred)
+print({name: sum(right) for name, right in right_before.items()})
+
+# %% tags=["skip-grading"]
+STEPS, RATE = 300, 1e-3
+shares = mixture({name: len(data.train) for name, data in tasks.items()}, temperature=2)
+model, chance, losses = beginner.model, random.Random(0), []
+optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+for number in range(STEPS):  # the rate rises for twenty steps, then falls to 0
+    optimizer.param_groups[0]["lr"] = RATE * min((number + 1) / 20, 1 - number / STEPS)
+    (name,) = chance.choices(list(shares), shares.values())
+    losses.append(step(model, optimizer, chance.sample(tasks[name].train, 48)))
+early, late = np.mean(losses[:30]), np.mean(losses[-30:])
+print(f"loss: first thirty steps {early:.2f}, last thirty {late:.2f}")
+
+# %% tags=["skip-grading"]
+from course_utils.evaluation import accuracy, interval, paired
+
+for text, earlier in zip(SEVEN, before, strict=True):
+    print(f"{text}\n    before: {earlier}\n    now:    {beginner.write([text])[0]}")
+right_now, rows = marks(beginner, first_hundred), []
+for name, right in right_now.items():
+    was, now = accuracy(right_before[name]), accuracy(right)
+    gain = paired(now, was)
+    rows.append([name, f"{was.score:.2f}", f"{now.score:.2f}", f"{gain.value:+.2f}",
+                 str(gain), gain.verdict])
+show_table(["of a hundred", "before", "now", "gain", "95 % interval", "in words"], rows)
+
+# %% [markdown]
+# In our run, the gain was clear in five tasks: headlines went from 35 to 71 of 100, verbs from 56 to 100. It was barely there in *similarity*, and chance could explain it in *language*. Look at the seven answers, too: in our run, *bridges are: yes* became *no*, though *acceptable* went from 63 to 77. One example shows little. It was one run, and which part of it helped (more steps, a rate that falls to 0, other shares) was not tried.
+#
+# The weights that come with the course had 9,000 steps in all. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Whether your formula would have found better ones was not tried for this model. This is what they write. Type what you like; change the prefix; leave it out:
+
+# %% tags=["skip-grading"]
+for text in SEVEN:
     print(f"{text}\n    {writer.write([text])[0]}")
 
 # %% [markdown]
@@ -668,14 +721,13 @@ from course_utils.widgets.one_model import one_model
 one_model()
 
 # %% [markdown]
-# How good is it? If a reason comes first, only the answer after it is judged: in *bottles are: yes*, the *yes*. Each task has a simple rival. For most tasks it always gives the most frequent answer in training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
+# How good is it? Each task has a simple rival. For most tasks it always gives the most frequent answer in training. For *verb* and *acceptable* it makes the verb agree with the *nearest* noun. The interval says how far the share might be off by the luck of these 300 questions alone.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.worst")
 
 # %% tags=["skip-grading"]
 from course_utils.data.agreement import NOUNS
-from course_utils.evaluation import accuracy, interval
 
 
 def nearest_noun(source: str) -> str:
@@ -748,6 +800,9 @@ show_table(["task", "one model for all", "specialist"],
 # | the reason, and the answer | 300, 300, 300 | 254, 252, 256 |
 #
 # For *acceptable*, 150 is chance. With its reason in front, each seed learns the task; with another word, one out of three does. *Similarity* rises from a quarter right to five sixths. Its reason is the list of words that both sentences have, and their number.
+#
+# **Discuss with a neighbour,** or write two sentences. For *similarity*, words in front of the number helped. Is it because they are the reason, or
+# would any longer answer do? Which control would tell, and how did it come out for *acceptable*?
 #
 # Is the *reason* right whenever the answer is? And what do wrong answers look like?
 
@@ -826,11 +881,15 @@ print([writer.write([prefix + sentence])[0] for prefix in ("", "headline: ")])
 # %% [markdown]
 # So the prefix does matter: with the wrong one, translation falls from 98 % to 4 %, and *acceptable* from 100 % to 0. But it is not always needed: without any, the verb is right 81 times in 100. And look at the headlines. Under another task's prefix, two out of three are still right: the model wrote a headline although it was asked for a language. A likely reason: nothing else in training looks like an article, and no training example has the same text under two prefixes. That cannot be the whole reason, since with no prefix at all only half of the headlines are right.
 #
-# Which task ignores its prefix changes from model to model. In another training, with other shares, it was *acceptable* (88 of 100 right under a wrong prefix) more than headlines (46). A test that uses only the right prefixes shows none of this. What could you add to the training data to change it?
+# Which task ignores its prefix changes from model to model. In another training, with other shares, it was *acceptable* (88 of 100 right under a wrong prefix) more than headlines (46). A test that uses only the right prefixes shows none of this.
+#
+# **Discuss with a neighbour,** or write two sentences. Under another task's prefix, two out of three headlines are still right. Does the model
+# listen to its prefix? What could you add to the training data so that it must?
 #
 # ## 7. Numbers and gaps (optional)
 #
-# **A good place for a break.**
+# **A good place for a break.** The core path ends here. What follows is for those who want to know how such models are pretrained, and whether
+# one can summarise real text.
 #
 # ### Exercise 7: `as_text`, and exercise 8: `from_text` (optional)
 #
@@ -1098,13 +1157,14 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # %% [markdown]
 # ## 8. A summariser on real text (optional)
 #
-# **A good place for a break.** The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
+# The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
 # says at length, and the one line that its authors put above it. That line is the summary that you want back.
 
 # %%
 from course_utils.data.summaries import (
     Pair, held_out, load_hypotheses, load_judged, load_summaries, load_written,
     sentences, words, words_of_name)
+from course_utils.yours import LoRALinear, rouge_l  # of labs 13 and 08, if yours pass
 
 # %% tags=["skip-grading"]
 import textwrap
@@ -1259,8 +1319,14 @@ predict("text_to_text.leak")
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 
-def f1_of(written: list[list[str]], some: list[Pair], n: int = 1) -> list[float]:
-    return [rouge_n(said, words(one.summary), n)[2]
+MEASURES = {"ROUGE-1": lambda said, wanted: rouge_n(said, wanted, 1),
+            "ROUGE-2": lambda said, wanted: rouge_n(said, wanted, 2),
+            "ROUGE-L": rouge_l}
+
+
+def f1_of(written: list[list[str]], some: list[Pair],
+          measure: str = "ROUGE-1") -> list[float]:
+    return [MEASURES[measure](said, words(one.summary))[2]
             for said, one in zip(written, some, strict=True)]
 
 
@@ -1298,7 +1364,7 @@ measured("text_to_text.leak",
 # ### The rivals
 #
 # What must a summariser beat? The **first sentence**; the beginning, cut to a length; the words of the function's **name**; the name and the beginning together. Two are not summarisers: the *best* sentence, chosen by looking at the wanted summary (an **oracle**, which shows
-# how far copying a sentence could go), and the summary of another pair, the floor. All of this happens on the development pairs. The test is opened once, at the end, for the best rival so far.
+# how far copying a sentence could go), and the summary of another pair, the floor. Three scores are shown for each: words (ROUGE-1), runs of two words (ROUGE-2), and lab 08's ROUGE-L, the longest common subsequence. All of this happens on the development pairs. The test is opened once, at the end, for the best rival so far.
 
 # %% tags=["skip-grading"]
 def beginning(some: list[Pair], length: int) -> list[list[str]]:
@@ -1321,22 +1387,28 @@ print(f"chosen on the development pairs: the first {length} words")
 predict("text_to_text.rivals")
 
 # %% tags=["skip-grading"]
-from course_utils.evaluation import paired, show_scores
-
-
 def compare(written: dict[str, list[list[str]]], some: list[Pair]) -> None:
-    """Two tables: ROUGE and lengths; and ROUGE-1 with intervals. Modules are drawn."""
-    rows = []
+    """Two tables: lengths and scores; and the scores minus those of the first sentence,
+    each with its 95 % interval. Modules are drawn."""
+    modules, rows, differences = [one.module for one in some], [], []
     for name, texts in written.items():
-        one = np.mean([rouge_n(said, words(pair.summary), 1)
-                       for said, pair in zip(texts, some, strict=True)], axis=0)
-        two = np.mean(f1_of(texts, some, 2))
-        rows.append([name, *(f"{value:.3f}" for value in (*one, two)),
-                     f"{np.mean([len(said) for said in texts]):.1f}"])
-    show_table(["", "precision", "recall", "ROUGE-1", "ROUGE-2", "words"], rows)
-    show_scores("ROUGE-1 (F1)",
-                {name: accuracy(f1_of(texts, some)) for name, texts in written.items()},
-                groups=[one.module for one in some], beside="first sentence")
+        precision, recall, _ = np.mean(
+            [rouge_n(said, words(pair.summary), 1)
+             for said, pair in zip(texts, some, strict=True)], axis=0)
+        row = [name, f"{np.mean([len(said) for said in texts]):.1f}",
+               f"{precision:.3f}", f"{recall:.3f}"]
+        beside = [name]
+        for measure in MEASURES:
+            ours, first = (accuracy(f1_of(each, some, measure))
+                           for each in (texts, written["first sentence"]))
+            row.append(f"{ours.score:.3f} ({interval(ours, modules)})")
+            ahead = paired(ours, first, modules)
+            beside.append(f"{ahead.value:+.3f} ({ahead}): {ahead.verdict}")
+        rows.append(row)
+        if name != "first sentence":
+            differences.append(beside)
+    show_table(["", "words", "precision", "recall", *MEASURES], rows)
+    show_table(["minus the first sentence", *MEASURES], differences)
 
 # %% tags=["skip-grading"]
 def rare_words(some: list[Pair], count: int = 2) -> list[list[str]]:
@@ -1398,7 +1470,7 @@ measured("text_to_text.rivals", shown=best.low > 0)
 # so luck helps them a little. *As long as wanted* knows how long each wanted summary is; here that is worth no more than 11 words for all.)
 #
 # The name alone, two words on average, cannot be told apart from the first sentence with its 22, and name and beginning together are the best of all that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) Not
-# just any two informative words will do: with two rare words of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE does not mind.
+# just any two informative words will do: with two rare words of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE-1 does not mind. ROUGE-2 is harder to please: by runs of two words, its lead over the first sentence could be chance.
 #
 # ### Models
 #
@@ -1591,6 +1663,86 @@ measured("text_to_text.tuned", shown=min(gains[name].low for name in (
 #
 # *tuned* is only *probably* ahead of the name followed by the beginning, which took no training at all. And it is this table that made *tuned* the winner. Would you report it?
 #
+# ### The first steps, through your own layer
+#
+# LoRA puts two thin matrices beside a frozen layer, and lab 13 asks you for such a layer, `LoRALinear`. If you have written yours and it passes its check, it is used here. It goes into 120 layers of SmolLM2, and takes eight steps like the 230 of *tuned*, here in the notebook. After each step you see the loss for its four pairs. The table has the loss on 16 development pairs, before and after:
+
+# %% tags=["skip-grading"]
+from course_utils.models.summariser import (
+    ALPHA, LAYERS, RANK, adapted_model, request, summarise, summary_loss)
+
+
+def asked_for(one: Pair) -> str:
+    return request(one.name, one.text)
+
+
+def loss_on(net: nn.Module, some: list[Pair]) -> float:
+    with torch.no_grad():
+        return float(np.mean([
+            summary_loss(net, some[place : place + 4], asked_for).item()
+            for place in range(0, len(some), 4)]))
+
+# %% tags=["skip-grading"]
+if smollm.is_installed():
+    torch.manual_seed(0)
+    net, few = adapted_model(LoRALinear), random.Random(0).sample(hundred, 16)
+    rows = [["before", f"{loss_on(net, few):.2f}"]]
+    factors = [each for each in net.parameters() if each.requires_grad]
+    optimizer = torch.optim.AdamW(factors, lr=5e-4, weight_decay=0.0)
+    mixed = random.Random(0).sample(training_pairs, len(training_pairs))
+    for place in range(0, 32, 4):
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = summary_loss(net, mixed[place : place + 4], asked_for)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(f"step {place // 4 + 1}: loss {loss.item():.2f}")
+    rows.append(["after eight steps", f"{loss_on(net, few):.2f}"])
+    show_table(["", "loss of a token, 16 development pairs"], rows)
+else:
+    print("SmolLM2 is not installed; lab 08 says how to get it.")
+
+# %% [markdown]
+# In our run, eight steps brought the loss on these 16 pairs from 3.11 to 2.31. Has the model learned what functions do, or only how summaries begin and end? The table cannot tell.
+#
+# Does the layer do what the library's does? Put your matrices into the library's layers, and compare the logits:
+
+# %% tags=["skip-grading"]
+if smollm.is_installed():
+    import warnings
+
+    warnings.filterwarnings("ignore", category=FutureWarning)  # peft uses an old name
+    from peft import LoraConfig, get_peft_model
+
+    library = get_peft_model(
+        smollm.library_model(dict(smollm.read_weights())),
+        LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=[*LAYERS])).eval()
+    for name, layer in net.named_modules():
+        if name.rpartition(".")[2] in LAYERS:
+            theirs = library.base_model.model.get_submodule(name)
+            theirs.lora_A["default"].weight.data = layer.down.data
+            theirs.lora_B["default"].weight.data = layer.up.data
+    ids = torch.tensor([large.encode(hundred[0].text).ids])
+    with torch.no_grad():
+        apart = (net(ids).logits - library(ids).logits).abs().max()
+    print(f"the largest difference of the logits: {apart:.1e}")
+    del library
+
+# %% [markdown]
+# Now let it summarise a text of *yours*. Type the name of a function and what it does, in 25 to 90 words, as in the training texts:
+
+# %% tags=["skip-grading"]
+MY_NAME = "busiest_hour"
+MY_TEXT = """The visits are counted hour by hour, from the first to the last day of the
+table. Where several hours have the same number of visits, the earliest one wins. Days
+without any visit are left out, and so are visits whose time is missing."""
+
+if smollm.is_installed():
+    print(summarise(net, MY_NAME, " ".join(MY_TEXT.split())))
+
+# %% [markdown]
+# Change the name and leave the text, and then the other way round. Which of the two does the summary follow? And is everything true that it says?
+#
 # ### The test, once
 #
 # For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
@@ -1733,7 +1885,7 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 #
 # The same thirty texts were judged for the tuned model, too. (It was given the name, so what the name says counts as well.) Its score is clearly higher, and 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
 #
-# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name followed by the beginning, which nobody would call a summary. SmolLM2, prompted in two ways, shows no gain. Tuned on 923 other pairs, it shows one, though a smaller one on the test than on the pairs that chose it. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (By lab 08's ROUGE-L, *tuned* is clearly ahead of the first sentence, too: by .122, from .078 to .170, on development, and by .091, from .058 to .122, on the test.)
+# **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name followed by the beginning, which nobody would call a summary. SmolLM2, prompted in two ways, shows no gain. Tuned on 923 other pairs, it shows one, though a smaller one on the test than on the pairs that chose it. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (ROUGE-2 and ROUGE-L agree that *tuned* is clearly ahead of the first sentence, on development and on the test.)
 #
 # ## Common mistakes, by their symptom
 #

@@ -26,6 +26,7 @@ from course_utils.data.summaries import (
     Pair,
     load_summaries,
     load_written,
+    rouge_l,
     sentences,
     words,
     words_of_name,
@@ -115,23 +116,13 @@ def stories(tokens: BytePairs) -> None:
         print(f"{name}: {right(writer, 'stories', some)} of {len(some)}", flush=True)
 
 
-def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> float:
-    """F1 of the longest common subsequence (Lin 2004, section 3)."""
-    row = [0] * (len(wanted) + 1)
-    for word in said:
-        before, row = row, [0]
-        for place, other in enumerate(wanted):
-            row.append(before[place] + 1 if word == other else max(before[place + 1], row[place]))
-    return 2 * row[-1] / (len(said) + len(wanted))
-
-
 def summaries() -> None:
     """ROUGE-L on the development and test pairs and on those that SmolLM2 was asked about, with 95 % intervals by module, and beside the
     first sentence; and of the words of summaries that their texts do not have, how many they have with another ending."""
 
     def score(name: str, texts: Sequence[Sequence[str]], some: Sequence[Pair]) -> None:
         ours, lead = (
-            accuracy([rouge_l(said, words(one.summary)) for said, one in zip(every, some, strict=True)])
+            accuracy([rouge_l(said, words(one.summary))[2] for said, one in zip(every, some, strict=True)])
             for every in (texts, [words(sentences(one.text)[0]) for one in some])
         )
         modules = [one.module for one in some]

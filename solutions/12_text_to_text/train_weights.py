@@ -16,7 +16,7 @@ from torch import nn
 
 from course_utils.data.byte_pairs import BytePairs, library_merges
 from course_utils.data.tasks import Example, load_tasks, unseen_entities, unseen_pairings
-from course_utils.models.text_to_text import SHIPPED, Writer
+from course_utils.models.text_to_text import SHIPPED, UNFINISHED, Writer
 
 SHARES = {
     "translation": 0.14,
@@ -29,6 +29,8 @@ SHARES = {
 }
 STEPS, BATCH, RATE, WARMUP, SMOOTHING = 9_000, 48, 1.5e-3, 200, 0.05
 MERGES = 1_244
+UNFINISHED_AFTER = 1_500
+"""The steps after which the weights are kept that learners train on."""
 
 
 def text_loss(writer: Writer, examples: Sequence[Example]) -> torch.Tensor:
@@ -51,6 +53,7 @@ def train(
     batch: int = BATCH,
     warmup: int = WARMUP,
     loss_of: Callable[[Writer, Sequence[Example]], torch.Tensor] = text_loss,
+    after_step: Callable[[int], object] = lambda number: None,
 ) -> None:
     """AdamW; the learning rate rises for ``warmup`` steps and then falls to 0. A batch has examples of one task, so that short ones
     are not padded to the length of articles; which task is drawn by its share."""
@@ -70,6 +73,7 @@ def train(
         nn.utils.clip_grad_norm_(writer.model.parameters(), 1.0)
         optimizer.step()
         losses.append(float(loss.detach()))
+        after_step(number)
         if number % 100 == 0:
             print(
                 f"step {number}: {time.perf_counter() - began:.0f} s, loss {sum(losses[-100:]) / 100:.3f}",
@@ -95,7 +99,13 @@ def main() -> None:
     writer = Writer(tokens)
     print(f"{sum(each.numel() for each in writer.model.parameters()):,} parameters")
     shares = {arguments.only: 1.0} if arguments.only else SHARES
-    train(writer, {name: data[name].train for name in shares}, shares, arguments.steps, arguments.seed)
+
+    def keep_unfinished(number: int) -> None:
+        if number == UNFINISHED_AFTER and not arguments.only:
+            writer.save(UNFINISHED, eight_bits=True)
+
+    some = {name: data[name].train for name in shares}
+    train(writer, some, shares, arguments.steps, arguments.seed, after_step=keep_unfinished)
     if not arguments.only:
         writer.save()
         writer = Writer.shipped()

@@ -21,44 +21,34 @@ from write_summaries import keep, parts
 from course_utils.data.summaries import WRITTEN, Pair, load_summaries
 from course_utils.models import smollm
 from course_utils.models.smollm_lines import lines_after
+from course_utils.models.summariser import (
+    ALPHA,
+    LAYERS,
+    PREFIX,
+    RANK,
+    SUFFIX,
+    request,
+    summary_loss,
+)
 
-EPOCHS, BATCH, RATE, RANK = 2, 8, 5e-4, 16
+EPOCHS, BATCH, RATE = 2, 8, 5e-4
 SEED = 0
 
 WAYS: dict[str, Callable[[Pair], str]] = {
     "tuned, name only": lambda pair: f" {pair.name}",
-    "tuned": lambda pair: f" {pair.name}\nDescription: {pair.text}",
+    "tuned": lambda pair: request(pair.name, pair.text),
     "tuned, text only": lambda pair: f"\nDescription: {pair.text}",
 }
 """What the model is given between "Name:" and "Summary:"."""
-
-PREFIX, SUFFIX = "Name:", "\nSummary:"
 
 
 def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pair]):
     """SmolLM2 with a trained adapter. Only the summary and its end count in the loss."""
     torch.manual_seed(SEED)
-    tokenizer = smollm.load_tokenizer()
     model = get_peft_model(
         smollm.library_model(dict(smollm.read_weights())),
-        LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules=["q_proj", "v_proj", "o_proj", "down_proj"]),
+        LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=[*LAYERS]),
     )
-
-    def loss_of(some: list[Pair]) -> torch.Tensor:
-        asked = [tokenizer.encode(PREFIX + way(pair) + SUFFIX).ids for pair in some]
-        answers = [[*tokenizer.encode(f" {pair.summary}").ids, smollm.end_id()] for pair in some]
-        rows = [one + other for one, other in zip(asked, answers, strict=True)]
-        widest = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (widest - len(row)) for row in rows])
-        labels = torch.tensor(
-            [
-                [-100] * len(one) + other + [-100] * (widest - len(one) - len(other))
-                for one, other in zip(asked, answers, strict=True)
-            ]
-        )
-        mask = torch.tensor([[1] * len(row) + [0] * (widest - len(row)) for row in rows])
-        return model(ids, attention_mask=mask, labels=labels).loss
-
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.0)
     steps = EPOCHS * (len(training) // BATCH)
@@ -71,7 +61,7 @@ def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pa
         mixed = random.Random(epoch).sample(training, len(training))
         for place in range(0, len(mixed) - BATCH + 1, BATCH):
             with torch.autocast("cpu", torch.bfloat16):
-                loss = loss_of(mixed[place : place + BATCH])
+                loss = summary_loss(model, mixed[place : place + BATCH], way)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
@@ -83,7 +73,7 @@ def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pa
         model.eval()
         with torch.no_grad():
             losses = [
-                loss_of(development[place : place + BATCH]).item()
+                summary_loss(model, development[place : place + BATCH], way).item()
                 for place in range(0, len(development), BATCH)
             ]
         print(f"epoch {epoch + 1}: development loss {np.mean(losses):.3f}", flush=True)

@@ -32,14 +32,16 @@ WHERE = {
     "MultiHeadAttention": "03_multi_head_attention",
     "sinusoidal_positions": "04_positional_encoding",
     "positional_encoding": "04_positional_encoding",
+    "rouge_l": "08_language_model_and_summarizer",
+    "LoRALinear": "13_your_own_dataset",
 }
 
 
 @pytest.fixture
 def learner(labs, tmp_path, monkeypatch):
     """Puts a lab's notebook with these texts beside the one that the learner works in."""
-    here = tmp_path / "13_your_own_dataset"
-    shutil.copytree(labs["13_your_own_dataset"].release_folder, here)
+    here = tmp_path / "12_text_to_text"
+    shutil.copytree(labs["12_text_to_text"].release_folder, here)
     monkeypatch.chdir(here)
     monkeypatch.syspath_prepend("")
     monkeypatch.setattr(yours, "_last", {})
@@ -66,7 +68,7 @@ def imports_from_yours(lab: Lab) -> list[str]:
 
 
 def test_every_lab_gets_what_was_built_earlier_from_here(labs):
-    later = {name[:2]: line for name, lab in labs.items() for line in imports_from_yours(lab)}
+    later = {name[:2]: "; ".join(lines) for name, lab in labs.items() if (lines := imports_from_yours(lab))}
     assert later == {
         "01": "from course_utils.yours import softmax",
         "02": "from course_utils.yours import softmax",
@@ -75,6 +77,7 @@ def test_every_lab_gets_what_was_built_earlier_from_here(labs):
         "05": "from course_utils.yours import MultiHeadAttention, sinusoidal_positions",
         "06": "from course_utils.yours import positional_encoding",
         "08": "from course_utils.yours import MultiHeadAttention",
+        "12": "from course_utils.yours import MultiHeadAttention; from course_utils.yours import LoRALinear, rouge_l",
         "13": "from course_utils.yours import softmax",
     }
     courses = {tuple(offer.course.rsplit(".", 1)) for offer in OFFERS.values()}
@@ -100,23 +103,23 @@ def with_mark(lab: Lab, name: str) -> str:
     "number",
     [
         # their checks are the first here to make a PyTorch layer, for which PyTorch imports its compiler, or a Keras tensor
-        pytest.param(number, marks=[pytest.mark.slow] if number in ("05", "06", "08") else [])
-        for number in ("01", "02", "03", "04", "05", "06", "08", "13")
+        pytest.param(number, marks=[pytest.mark.slow] if number in ("05", "06", "08", "12") else [])
+        for number in ("01", "02", "03", "04", "05", "06", "08", "12", "13")
     ],
 )
 def test_a_later_lab_gets_one_s_own_and_in_grading_the_course_s(labs, learner, capsys, monkeypatch, number):
-    for name in ("00_start_here", "02_self_attention", "03_multi_head_attention", "04_positional_encoding"):
+    lines = imports_from_yours(next(lab for name, lab in labs.items() if name.startswith(number)))
+    for name in {WHERE[each.name] for line in lines for each in ast.parse(line).body[0].names}:
         lab = labs[name]
         own = [each.key.partition(".")[2] for each in OFFERS.values() if each.key in lab.exercises]
         learner(name, **{exercise: with_mark(lab, exercise) for exercise in own})
-    (line,) = imports_from_yours(next(lab for name, lab in labs.items() if name.startswith(number)))
     found: dict = {}
-    exec(line, found)
+    exec("\n".join(lines), found)
     names = [name for name in found if name in OFFERS]
     assert names and all(found[name].built_by == "me" for name in names)
     assert capsys.readouterr().out.splitlines() == [said_of_one_s_own(name) for name in names]
     monkeypatch.setenv(SEED_VARIABLE, "7")
-    exec(line, found)
+    exec("\n".join(lines), found)
     for name in names:
         module, _, its_name = OFFERS[name].course.rpartition(".")
         assert found[name] is getattr(importlib.import_module(module), its_name)
@@ -138,7 +141,10 @@ def test_there_is_a_place_for_each_of_them(labs):
     [
         # the first here to make a PyTorch layer, for which PyTorch imports its compiler, and to import TensorFlow
         pytest.param(
-            name, marks=[pytest.mark.slow] if name in ("MultiHeadAttention", "positional_encoding") else []
+            name,
+            marks=[pytest.mark.slow]
+            if name in ("MultiHeadAttention", "positional_encoding", "LoRALinear")
+            else [],
         )
         for name in OFFERS
     ],
@@ -182,7 +188,10 @@ REFUSED = {
     "name",
     [
         pytest.param(
-            name, marks=[pytest.mark.slow] if name in ("MultiHeadAttention", "positional_encoding") else []
+            name,
+            marks=[pytest.mark.slow]
+            if name in ("MultiHeadAttention", "positional_encoding", "LoRALinear")
+            else [],
         )
         for name in OFFERS
     ],
@@ -206,7 +215,7 @@ LATER = (
     ("MultiHeadAttention", "08_language_model_and_summarizer"),
     ("sinusoidal_positions", "05_transformer_pytorch"),
 )
-"""What a later lab's exercises call: in 04 and 13 only other cells do. (In 06 they take minutes, and all tables are made one and the same there.)"""
+"""What a later lab's exercises call: in 04, 12 and 13 only other cells do. (In 06 they take minutes, and all tables are made one and the same there.)"""
 
 
 @pytest.mark.slow

@@ -28,8 +28,11 @@ from course_utils.data.pretraining import load_objectives, load_pretraining
 from course_utils.data.resumes import LABELS
 from course_utils.data.tasks import PREFIXES, answer, load_tasks, unseen_entities, unseen_pairings
 from course_utils.data.translation import translation_pairs
+from course_utils.models import in_8_bits
 from course_utils.models.gaps import MASK, SHAPES, CutSpans, MaskedWords, NextWord, Vocabulary
-from course_utils.models.text_to_text import TextToText, Writer
+from course_utils.models.text_to_text import SHIPPED, UNFINISHED, TextToText, Writer
+from course_utils.models.torch_attention import MultiHeadAttention
+from course_utils.yours import fitted
 
 NAME = "12_text_to_text"
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -180,6 +183,19 @@ def test_padding_changes_nothing_and_what_follows_is_not_seen():
     assert not torch.allclose(later[:, 3], short[:, 3])
 
 
+def test_with_lab_03s_attention_it_is_the_same_model(labs):
+    theirs = labs["03_multi_head_attention"].reference["MultiHeadAttention"]
+    source = ["language: rossi", "translate French to English: Jane visite l'Afrique en septembre"]
+    writer, ids = Writer.shipped(), torch.randint(0, 1_500, (2, 4))
+    read = writer.padded([writer.tokens.encode(text) for text in source])
+    with torch.no_grad():
+        wanted, written = writer.model(read, ids), writer.write(source)
+        for made in (MultiHeadAttention, fitted("MultiHeadAttention", theirs)):
+            writer.model.attend_with(made)
+            torch.testing.assert_close(writer.model(read, ids), wanted, atol=1e-4, rtol=1e-4)
+            assert writer.write(source) == written
+
+
 @pytest.mark.parametrize(
     ("task", "least"),
     [
@@ -209,6 +225,28 @@ def test_weights_come_back_as_they_were_saved(tmp_path):
     assert again.tokens.merges == writer.tokens.merges
     for name, value in writer.model.state_dict().items():
         assert torch.equal(again.model.state_dict()[name], value)
+
+
+def test_in_8_bits_no_number_is_further_off_than_half_a_step_of_its_row(tmp_path):
+    arrays = {name: value.numpy() for name, value in Writer.shipped().model.state_dict().items()}
+    in_8_bits.write(tmp_path / "rounded.safetensors", arrays, {"merges": "[]"})
+    found, metadata = in_8_bits.read(tmp_path / "rounded.safetensors")
+    assert metadata == {"merges": "[]"} and found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        largest = abs(array).max(axis=-1, keepdims=True) / in_8_bits.MOST
+        assert (abs(found[name] - array) <= largest * (0.51 if array.ndim == 2 else 0.1) + 1e-7).all(), name
+
+
+def test_the_unfinished_model_is_the_same_one_with_much_to_learn(tasks):
+    unfinished, writer = Writer.shipped(UNFINISHED), Writer.shipped()
+    assert unfinished.tokens.merges == writer.tokens.merges
+    assert UNFINISHED.stat().st_size < 0.6 * SHIPPED.stat().st_size
+    some = tasks["translation"].test[:50]
+    right = [
+        sum(map(str.__eq__, one.write([each.source for each in some]), [each.target for each in some]))
+        for one in (unfinished, writer)
+    ]
+    assert right[0] < 40 < right[1]
 
 
 def test_missing_weights_are_told_with_what_to_do(tmp_path):

