@@ -24,8 +24,8 @@
 # - write the parts of today's models, and a KV cache;
 # - turn tasks into *continuing a text*.
 #
-# **You need** labs 02, 04 and 05. **Time:** about 126 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
-# cores. **The core path** is everything not marked *(optional)*, about 82 minutes, plus 7 minutes for the review quiz. Breaks come before
+# **You need** labs 02, 04 and 05. **Time:** about 128 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
+# cores. **The core path** is everything not marked *(optional)*, about 84 minutes, plus 7 minutes for the review quiz. Breaks come before
 # sections 5 and 7.
 #
 # | # | exercise | difficulty | importance | minutes | points |

@@ -32,8 +32,8 @@
 # - compile one training step that works for every width;
 # - save a reader that answers without your code.
 #
-# **You need** lab 10, and some Keras. **Time:** about 98 minutes; the computer needs {measured_seconds} seconds. **The core path** is
-# sections 1 to 6, about 81 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 and 6.
+# **You need** lab 10, and some Keras. **Time:** about 100 minutes; the computer needs {measured_seconds} seconds. **The core path** is
+# sections 1 to 6, about 83 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 4, 5 and 6.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|

@@ -43,11 +43,11 @@
 # | 12 | `length_penalty` | ●○○○○ | ●●○○○ | 4 | 1 |
 # </details>
 #
-# **You need** lab 05. **Time:** about 126 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
+# **You need** lab 05. **Time:** about 128 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
 # cores.
 #
-# **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz. Take the lab in three sittings:
-# *a vocabulary of your own* (sections 1 to 4), *one model* (5 and 6), and *real text* (7 and 8, both optional).
+# **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz. Take the lab in four sittings:
+# *a vocabulary of your own* (sections 1 to 4), *one model* (5 and 6), and, both optional, *gaps* (7) and *real text* (8).
 
 # %%
 import itertools
@@ -1157,7 +1157,7 @@ show_table(["task", "batches", "right, seed 0", "seed 1", "seed 2", "mean loss"]
 # %% [markdown]
 # ## 8. A summariser on real text (optional)
 #
-# The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
+# **A good place for a break.** The articles of section 6 came from a generator. Now the text is real. It is from eleven Python packages: what the documentation of a public function, class or method
 # says at length, and the one line that its authors put above it. That line is the summary that you want back.
 
 # %%
