@@ -729,8 +729,9 @@ class Roster:
         return meant
 
     def alike(self, text: str) -> list[Person]:
-        """Who may be meant by what somebody has typed, or by the name of a folder: everybody of whose name it is a part, or else those whose name or id is
-        spelt most like it, the closest first.
+        """Who may be meant by what somebody has typed, or by the name of a folder.
+
+        That is everybody of whose name it is a part, or else those whose name or id is spelt most like it, the closest first.
         """
         words = set(folded(text).split())
         called = [each for each in self.people.values() if words and words <= {*folded(each.name).split()}]

@@ -46,9 +46,9 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``graded`` counts what could be read and ran to its end, and ``mean`` is its mean share of the points, None if there is none;
-    ``waiting`` is work that is not graded yet, ``missing`` those of whom there is none, ``not_due`` those of them who still have time, ``excused`` and ``zeroed`` whom an
-    instructor has excused or given a zero, and ``anew`` what is newer than its grade.
+    """How a lab went. ``graded`` counts what could be read and ran to its end, and ``mean`` is its mean share of the points, None if there is none.
+    ``waiting`` is work that is not graded yet. ``missing`` are those of whom there is none, and ``not_due`` those of them who still have time. ``excused``
+    and ``zeroed`` are those whom an instructor has excused or given a zero, and ``anew`` is what is newer than its grade.
     """
 
     name: str
@@ -171,7 +171,7 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint; ``strangers``: a sentence about
+    """All facts of the page. ``requests``: open ones, about all labs. ``hints``: title of a misconception -> its hint. ``strangers``: a sentence about
     people with work who are not on the roster, if there are any.
     """
 

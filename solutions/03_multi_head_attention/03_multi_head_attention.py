@@ -1067,7 +1067,7 @@ show_table(["heads", "linear reader", "reader with a hidden layer",
 # %% [markdown]
 # Now the readers cannot make up for the second head. But perhaps a better one could? Ask the best one possible. It need not learn: it knows the weights and the
 # noise, tries all 100 pairs of digits, and takes the likeliest. For the one head, try many ways to lean. The lean may be fixed. It may
-# also depend on the digits, since a key is made from the same vector as its value: then each digit pulls more or less, and the reader knows how much.
+# also depend on the digits, since a key is made from the same vector as its value. Then each digit pulls more or less, and the reader knows how much.
 
 # %% tags=["skip-grading"]
 def best_reader(lean, seed: int, count: int = 2000) -> float:
@@ -1111,7 +1111,7 @@ show_table(["heads", "ways tried", "the best reader of the best way"], rows,
            "Both digits right in noisy books, three times 2,000 books")
 
 # %% [markdown]
-# With one head and a fixed lean, not even the best possible reader gets more than about three quarters of these books right: what is lost in the mix stays lost. A lean that
+# With one head and a fixed lean, not even the best possible reader gets more than about three quarters of these books right. What is lost in the mix stays lost. A lean that
 # depends on the digits does not help, in 120 ways that were drawn at random. Two heads pass on two rows,
 # each with its digit at full size, and even their linear reader is nearly always right. **Here a second head is needed, whatever reads it.**
 #

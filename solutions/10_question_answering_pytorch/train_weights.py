@@ -1,7 +1,7 @@
 """Makes the readers that come with the course, and the learning curves, by lab 10's own cells and its reference solution.
 
-.venv/bin/python solutions/10_question_answering_pytorch/train_weights.py            # all of it, one after the other
-.venv/bin/python solutions/10_question_answering_pytorch/train_weights.py prose      # only this one, from the stories' reader as it is saved
+.venv/bin/python solutions/10_question_answering_pytorch/train_weights.py            # all of it, one after the other.
+.venv/bin/python solutions/10_question_answering_pytorch/train_weights.py prose      # only this one, from the stories' reader as it is saved.
 .venv/bin/python solutions/10_question_answering_pytorch/train_weights.py curves     # only the three runs on stories, whose weights are not kept
 """
 

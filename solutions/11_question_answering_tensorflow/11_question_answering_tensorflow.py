@@ -731,7 +731,7 @@ show_table(["widths 2, 2, 3, 4", "graphs", "runs of `print`"], rows)
 # ### Exercise 8: `answer`
 #
 # As in lab 10, go from a question and a text to a place in the text, but for all windows at once. The **margin** is the score of the best span of all
-# windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`: the window that is least convinced of "not here" decides. There is
+# windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. The window that is least convinced of "not here" decides. There is
 # an answer if the margin is above the threshold.
 # `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`,
 # `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
@@ -1049,7 +1049,7 @@ show_figure(
 # | 2 | 99.2 | 100.0 | 21.7 | 13.3 |
 # | 3 | 98.3 | 90.0 | 28.3 | 16.7 |
 #
-# Even the same seed gives other figures on another number of cores, because rounding grows over 200 steps. So do not compare your table with lab 10's: the two readers
+# Even the same seed gives other figures on another number of cores, because rounding grows over 200 steps. So do not compare your table with lab 10's. The two readers
 # differ in their framework *and* in their first weights, and one run of each cannot tell which of these matters.
 #
 # As in lab 10, a rule of six lines solves task 1 as well. And look at the other sets. On tasks 2 and 3 the reader cannot be told apart from any place of the
@@ -1169,7 +1169,7 @@ show_table(
      for who, each in seconds.items()])
 
 # %% [markdown]
-# When this lab was written, the reader was right about 99.2 % of the test stories with known names and 98.3 % of those with unseen names, which is what the
+# When this lab was written, the reader was right about 99.2 % of the test stories with known names and 98.3 % of those with unseen names. That is what the
 # development sets had promised. On task 2 it could not be told apart from any place. The rule needs no weights and a hundredth of a second.
 #
 # ### Your own text

@@ -118,7 +118,7 @@ def stories(tokens: BytePairs) -> None:
 
 def summaries() -> None:
     """ROUGE-L on the development and test pairs and on those that SmolLM2 was asked about, with 95 % intervals by module, and beside the
-    first sentence; and of the words of summaries that their texts do not have, how many they have with another ending."""
+    first sentence. Of the words of summaries that their texts do not have: how many they have with another ending."""
 
     def score(name: str, texts: Sequence[Sequence[str]], some: Sequence[Pair]) -> None:
         ours, lead = (

@@ -23,7 +23,7 @@
 # - train an encoder in full or with LoRA;
 # - say how sure a comparison is.
 #
-# **You need** labs 03 and 07. **Time:** about 135 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **You need** labs 03 and 07. **Time:** about 137 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -39,7 +39,7 @@
 # | 10 | `model_card` | ●●○○○ | ●●○○○ | 8 | 2 |
 # | 11 | `predictions` | ●○○○○ | ●●●●○ | 3 | 4 |
 #
-# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 82 minutes, plus 6 minutes for the review quiz. Two sittings: sections 1 to
+# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 84 minutes, plus 6 minutes for the review quiz. Two sittings: sections 1 to
 # 3, then 4, 5 and 9.
 
 # %%
