@@ -135,7 +135,7 @@ def test_what_trains_or_takes_long_is_not_run_and_its_cell_is_named_if_later_one
         "class Loss:\n    def backward(self):\n        open('trace', 'w').close()\n\n\n"
         "def trained(steps):\n    Loss().backward()\n    return steps\n\n\n"
         "history = trained(3)\nlosses = list('a')\nfor step in range(2):\n    Loss().backward()\n    losses.append(step)\n"
-        "endless = [each for each in iter(int, 1)]"
+        "endless = max(each for each in iter(int, 1))"  # a list of them takes 13 GB till the limit of time
     )
     notebook = added(work("project_qkv"), "project_qkv", slow)
     number = next(n for n, cell in enumerate(notebook.cells, 1) if cell.source == slow)
