@@ -75,6 +75,7 @@ USES: dict[str, tuple[set[str], dict[str, tuple[str, str]]]] = {
         {
             "5. Every task is text": (MADE, "tasks"),
             "6. One model, seven tasks": (RESULT, "tasks"),
+            "Does a reason help?": (READ, "tasks"),
             "Find the missing control": (CONTROL, "tasks"),
             "Exercise 7: `as_text`, and exercise 8: `from_text`": (READ, "tasks"),
             "Exercise 10: `select_pairs`": (MADE, "summaries"),
