@@ -611,7 +611,7 @@ show_figure(
 # %% [markdown]
 # ## 5. Words and positions, added
 #
-# **A good place for a break.** You have the waves and what they can do. Next they meet the words. If you go on another day, run the cell at the top first, *Continue here*.
+# **A good place for a break.** You have the waves and what they can do. Next they meet the words. If you go on another day, run the cell at the top first, *Continue here*, and then the one with `look_around` in section 1.
 #
 # A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of size
 # $1/\sqrt{d_{model}}$, so the length of a row is close to 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
