@@ -163,11 +163,11 @@ class _Here(Wanted):
         }
         self.numbers = {student: number or number_in_id(student) for student, number in known.items()}
         see_that_nobody_shares("Canvas", self.numbers)
-        self._names = names_of_cells(lab)
+        self._names, self._of = names_of_cells(lab), {each.student: each for each in self.results}
 
     def words(self, student: str) -> tuple[str, ...]:
         """What people who have read a student's work say about it, a line for each exercise."""
-        found = next(each for each in self.results if each.student == student)
+        found = self._of[student]
         return tuple(
             f"{self._names.get(cell, cell)}: {comment}"
             for cell, comment in found.comments.items()
