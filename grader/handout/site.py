@@ -140,10 +140,10 @@ def execute(lab: Lab) -> NotebookNode:
     """The solved notebook, run from top to bottom in an ordinary kernel, in a folder of its own.
 
     Raises:
-        CourseError: a cell fails.
+        CourseError: a cell fails, or takes more than a quarter of an hour.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellControlSignal, DeadKernelError
+    from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 
     notebook = solved(lab)
     with tempfile.TemporaryDirectory() as scratch:
@@ -151,11 +151,18 @@ def execute(lab: Lab) -> NotebookNode:
         shutil.copytree(lab.release_folder, folder, ignore=shutil.ignore_patterns("*.ipynb", ".*"))
         manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(Path(scratch) / "kernel"))
         client = NotebookClient(notebook, km=manager, timeout=_CELL_SECONDS)
+        begun: list[str] = []
+        client.on_cell_start = lambda cell, cell_index: begun.append(cell.id)
         client.resources = {"metadata": {"path": str(folder)}}
         try:
             client.execute(
                 cleanup_kc=True, env={**os.environ, PROGRESS_VARIABLE: str(Path(scratch) / "progress.json")}
             )
+        except CellTimeoutError:
+            raise CourseError(
+                f"{lab.name}: cell {begun[-1]!r} of the solved notebook has not ended after {_CELL_SECONDS} seconds. "
+                f"If other programs keep this machine busy, try again when they are done."
+            ) from None
         except (CellControlSignal, DeadKernelError) as error:
             last = str(error).strip().splitlines()[-1]
             raise CourseError(

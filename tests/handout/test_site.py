@@ -59,6 +59,16 @@ def ran(lab):
     return notebook
 
 
+def test_a_cell_that_takes_too_long_is_named_with_its_seconds(lab, ran, monkeypatch):
+    """What nbclient says of it ends with a line of dashes."""
+    slow = next(cell for cell in ran.cells if cell.cell_type == "code")
+    slow.source = "import time; time.sleep(60)"
+    monkeypatch.setattr(site, "solved", lambda lab: ran)
+    monkeypatch.setattr(site, "_CELL_SECONDS", 1)
+    with pytest.raises(CourseError, match=f"cell '{slow.id}' .* has not ended after 1 seconds.*try again"):
+        site.execute(lab)
+
+
 def given(notebook):
     """The first code cell that is neither a solution nor a check."""
     return next(
