@@ -193,7 +193,6 @@ IN_GUIDES = {
         f"{WORDS[class_facts.MANY_MISCONCEPTIONS]} misconceptions at once",
     ],
     "grading-details.md": [
-        f"the first {pages.FIRST} rows",
         f"At most {beside.MAX_TAKEN} files of {number(beside.MAX_CHARACTERS)} characters, {number(beside.MAX_CHARACTERS_ALL)} in all",
         f"at most {number(pictures.LONGEST_SIDE)} pixels wide or high, {pictures.MAX_PICTURES} in all",
         f"more than {pictures.MAX_PIXELS // 10**6} million pixels or {pictures.MAX_RAW // MIB} MiB",
@@ -298,22 +297,6 @@ def test_a_week_takes_the_commands_that_the_guide_lists():
     commands = re.findall(r"`(\w+)`", listed)
     assert count == WORDS[len(commands)]
     assert [name for name in COMMANDS["Each week"] if name in commands] == commands
-
-
-def with_option(option: str) -> set[str]:
-    return {name for group in COMMANDS.values() for name in group if option in (options_of([name]) or ())}
-
-
-def test_the_commands_that_take_a_section_are_those_that_the_guide_lists():
-    listed = said("grading-details.md", r"`--section NAME` limits (.+?)`similar` compares")
-    assert {*re.findall(r"`(\w+)`", listed), "similar"} == with_option("--section")
-
-
-def test_the_commands_that_write_a_table_are_among_those_that_take_a_file():
-    listed = re.findall(
-        r"`(\w+)`", said("grading-details.md", r"`--out FILE` also writes the table(.+?)A command")
-    )
-    assert listed and {*listed} <= with_option("--out")
 
 
 def test_the_platforms_are_counted_and_each_is_known_to_the_code():
