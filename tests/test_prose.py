@@ -55,7 +55,7 @@ LONGEST = 30
 """Words of a sentence. A page that is older than this rule may have a few that are longer: see :data:`LONG`."""
 
 LONG = {
-    "CHANGELOG.md": 59,
+    "CHANGELOG.md": 50,
     "solutions/01_why_attention/01_why_attention.py": 11,
     "solutions/02_self_attention/02_self_attention.py": 3,
     "solutions/03_multi_head_attention/03_multi_head_attention.py": 9,
