@@ -308,6 +308,23 @@ def test_the_platforms_are_counted_and_each_is_known_to_the_code():
     assert [name for name in table if name.split()[0].lower() not in known] == []
 
 
+def test_the_labs_that_use_what_a_learner_built_are_those_of_the_table():
+    page = text_of(ROOT / "docs/portfolio.md")
+    rows = re.findall(r"^\| (\d\d(?:, \d\d)*) \| (.+) \|$", page, re.MULTILINE)
+    listed = {lab: cell for labs, cell in rows for lab in labs.split(", ")}
+    used = {}
+    for name in LABS:
+        source = text_of(ROOT / f"solutions/{name}/{name}.py")
+        if found := re.findall(
+            r"^from course_utils\.yours import ([\w, ]+?)(?: *#.*)?$", source, re.MULTILINE
+        ):
+            used[name[:2]] = {each for names in found for each in names.split(", ")}
+    assert used.keys() == listed.keys()
+    assert not [
+        (lab, each) for lab, names in used.items() for each in names if f"`{each}`" not in listed[lab]
+    ]
+
+
 def test_the_readme_is_short_and_begins_with_what_one_needs():
     lines = text_of(ROOT / "README.md").splitlines()
     first = "\n".join(lines[:14])
