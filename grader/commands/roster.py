@@ -376,8 +376,10 @@ def roster_merge(
             typer.echo("Both are on the roster. They become one person:")
             for who in planned.both:
                 typer.echo(f"  {described(who)}")
-        labs = ", ".join(planned.labs) or "no lab"
-        typer.echo(f"{old} has work for {labs}. All of it becomes {new}'s.")
+        if planned.labs:
+            typer.echo(f"{old} has work for {', '.join(planned.labs)}. All of it becomes {new}'s.")
+        else:
+            typer.echo(f"{old} has no work in any lab. The two ids become one person, {new}.")
         for lab, loser in planned.dropped.items():
             typer.echo(f"{lab}: {loser}'s work goes to grading/earlier, and its points out of the gradebook.")
         if not yes and not _confirmed("Is that right? It cannot be undone"):

@@ -252,3 +252,14 @@ def test_whoever_asks_the_log_for_either_id_gets_the_history_of_both(lab):
     with Gradebook.open(lab.course) as gradebook:
         notes = [each.before for each in gradebook.changes(student=NEW) if each.what == log.MERGED]
     assert notes == [OLD, old]
+
+
+def test_an_id_without_any_work_is_called_that(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("zvd", "Zoë", "van Dyk")])
+    told = merge("--yes", old="zvd")
+    assert (
+        told.exit_code == 0
+        and "zvd has no work in any lab." in told.output
+        and "All of it" not in told.output
+    )
