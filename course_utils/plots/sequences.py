@@ -182,7 +182,7 @@ def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -
     figure = Figure(figsize=(9, lines * (0.7 + 0.3 * len(words))), layout="constrained")
     panels = figure.subplots(lines, _IN_A_LINE, sharey=True).ravel()
     widest = max(float(np.max(shares)) for shares in weights.values())
-    for axes, (name, shares) in zip(panels, weights.items(), strict=True):
+    for axes, (name, shares) in zip(panels, weights.items(), strict=False):
         bars = axes.barh(range(len(words)), shares, color=WEIGHT.colour)
         axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, fontsize=10)
         axes.set_title(name, fontsize=11)
