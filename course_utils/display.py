@@ -71,11 +71,13 @@ def plain(text: str) -> str:
     return "".join(part if place % 2 else _EMPHASIS.sub(r"\1", part) for place, part in enumerate(parts))
 
 
+_NUMBER = re.compile(r"\W*\d")
+
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*]*[\w.!?])?)\*(?![\w*])")
 
 
 def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = "") -> None:
-    """Shows a table of texts. The first column is set left, all others right, because they are numbers.
+    """Shows a table of texts. The first column is set left, and so are columns of words; columns of numbers are set right.
 
     Args:
         head: the columns' titles.
@@ -94,10 +96,14 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
 def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, str]:
     """A table of texts as HTML and as plain text, for :func:`show_table` and for what holds tables."""
     lines = [[*head], *([*row] for row in rows)]
+    right = [
+        place > 0 and 2 * sum(bool(_NUMBER.match(cell)) for cell in column) >= len(column) - column.count("")
+        for place, (_, *column) in enumerate(zip(*lines, strict=True))
+    ]
     html = "".join(
         "<tr style='background:none'>"
         + "".join(
-            f'<{tag} style="{_CELL};text-align:{"right" if column else "left"};{LINE if number else ""}">{inline(cell)}</{tag}>'
+            f'<{tag} style="{_CELL};text-align:{"right" if right[column] else "left"};{LINE if number else ""}">{inline(cell)}</{tag}>'
             for column, cell in enumerate(line)
             for tag in ["td" if number or not cell else "th"]  # an empty corner heads nothing
         )
@@ -107,8 +113,8 @@ def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, st
     widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
     text = "\n".join(
         "  ".join(
-            plain(cell).rjust(width) if column else plain(cell).ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            plain(cell).rjust(width) if numbers else plain(cell).ljust(width)
+            for cell, width, numbers in zip(line, widths, right, strict=True)
         ).rstrip()
         for line in lines
     )

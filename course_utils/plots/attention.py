@@ -69,7 +69,10 @@ def _colour_table(
 ) -> None:
     mask = table.dtype == bool
     axes.imshow(table.astype(float), cmap="viridis" if mask else shades(WEIGHT), vmin=0, vmax=1)
-    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
+    if max(map(len, columns), default=0) > 2:
+        axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
+    else:
+        axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     for (row, column), value in np.ndenumerate(table) if numbered else ():
         text = ("yes" if value else "-") if mask else f"{value:.2f}"

@@ -80,8 +80,8 @@ def accuracy_by_length(
         xlim=(min(lengths) - 0.5, max(lengths) + 0.5),
         xticks=list(lengths),
         xlabel="words in the sentence",
-        ylabel="sentences without any mistake",
-        title="The longer the sentence, the more one vector has to contain",
+        ylabel="share without a mistake",
+        title="Sentences without a mistake, by their length",
     )
     axes.legend(frameon=False, loc="lower left")
     return figure
@@ -166,6 +166,10 @@ def _lines(axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float
 # ---------------------------------------------------------------------------------- bars
 
 
+_IN_A_LINE = 3
+"""Panels beside each other that can still be read on a page of text."""
+
+
 def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -> Figure:
     """Several ways to weight the words of one sentence, one panel each, all on one scale.
 
@@ -174,17 +178,20 @@ def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1.2 + 2.3 * len(weights), 0.9 + 0.32 * len(words)), layout="constrained")
-    panels = figure.subplots(1, len(weights), sharey=True, squeeze=False)[0]
+    lines = -(-len(weights) // _IN_A_LINE)
+    figure = Figure(figsize=(9, lines * (0.7 + 0.3 * len(words))), layout="constrained")
+    panels = figure.subplots(lines, _IN_A_LINE, sharey=True).ravel()
     widest = max(float(np.max(shares)) for shares in weights.values())
-    for axes, (name, shares) in zip(panels, weights.items(), strict=True):
+    for axes, (name, shares) in zip(panels, weights.items(), strict=False):
         bars = axes.barh(range(len(words)), shares, color=WEIGHT.colour)
-        axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, fontsize=8)
-        axes.set_title(name, fontsize=10)
+        axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, fontsize=10)
+        axes.set_title(name, fontsize=11)
         axes.set_xlim(0, 1.3 * widest)
         axes.set_xticks([])
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-    panels[0].set_yticks(range(len(words)), words)
+    for axes in panels[len(weights) :]:
+        axes.set_axis_off()
+    panels[0].set_yticks(range(len(words)), words, fontsize=11)
     panels[0].invert_yaxis()
     return figure
 

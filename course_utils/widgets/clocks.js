@@ -26,7 +26,7 @@ function draw(place, model, roles) {
     said.textContent = steps ? `position ${at}, and (dashed) position ${later}` : `position ${at}`;
     dials.replaceChildren(...angles[at].map((angle, pair) => {
       const words = steps ? `turned by ${(angles[later][pair] - angle).toFixed(3)} rad` : `sin ${Math.sin(angle).toFixed(2)}, cos ${Math.cos(angle).toFixed(2)}`;
-      const dial = svg("svg", { viewBox: "0 0 100 100", style: "width:90px;margin:auto", role: "img", "aria-label": `pair ${pair}: ${words}` },
+      const dial = svg("svg", { viewBox: "0 0 100 100", style: "width:90px;min-width:0;margin:auto", role: "img", "aria-label": `pair ${pair}: ${words}` },
         svg("circle", { cx: 50, cy: 50, r: 46, class: "line", "stroke-width": 2 }),
         svg("line", { x1: 50, y1: 4, x2: 50, y2: 12, class: "line", "stroke-width": 2 }));
       if (steps) dial.append(hand(angles[later][pair], roles.key.colour, "6 6"));

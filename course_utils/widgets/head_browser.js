@@ -27,7 +27,7 @@ function draw(place, model, roles) {
   function picture(side) {
     const title = html("div", { style: "font-weight:600" });
     const said = html("div", { style: "font-size:12.5px;min-height:3.2em", "aria-live": "polite" });
-    const lines = svg("svg", { role: "img", tabindex: 0, style: "max-width:400px" });
+    const lines = svg("svg", { role: "img", tabindex: 0, style: "min-width:0;max-width:400px" });
     lines.onkeydown = (event) => {
       const seen = visible();
       const at = seen.indexOf(state.token);

@@ -535,6 +535,7 @@ print("largest difference to torch.softmax:", difference)
 # | the check: `part of it is not written yet` | the line `raise NotImplementedError` is still there |
 # | the check: `It returned None` | the `return` line is missing |
 # | `could not be broadcast together` | the sum or the maximum has lost its axis: `keepdims` |
+# | the check: `scores` was changed in place | `scores -= ...` writes into the array that was passed in; `scores - ...` makes a new one |
 # | all numbers are tiny, and the whole array sums to 1 | a sum without an axis |
 # | right for tables, wrong for a row or a batch | a fixed axis instead of the argument `axis` |
 # | `nan` | exp of large scores; or of very negative ones, and then 0 / 0 |

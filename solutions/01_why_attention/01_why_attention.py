@@ -239,6 +239,14 @@ show_table(
 # was important, no signal gets back to
 # say so.
 #
+# Two recurrent networks were built to lose less: the **GRU** and the **LSTM**. They have **gates**. A gate is a number between 0 and 1 for each feature,
+# computed from the word and the state. In the GRU,
+#
+# $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot \tilde h_t$$
+#
+# ($\odot$ multiplies entry by entry). Where the gate $z_t$ is near 1, the old state passes through almost unchanged. Where it is near 0, a new
+# proposal $\tilde h_t$ takes its place. The LSTM has one gate for what it forgets and one for what comes in. (*Gates* in section 1 has all formulas.)
+#
 # Now measure it in real layers, freshly initialised: how large is the gradient of the last output with respect to each of 100
 # words? Choose an answer before you run the cell below it. A guess that turns out wrong teaches you more than a result you only read.
 
@@ -319,10 +327,6 @@ measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"]
 # that starts open makes it flatter still. That is why LSTMs were worth having. Yet each word in between still costs a factor.
 # With larger weights the plain network's gradient explodes instead.
 #
-# What is a **gate**? A number between 0 and 1 for each feature, computed from the word and the state. In the GRU,
-# $h_t = z_t \odot h_{t-1} + (1 - z_t) \odot \tilde h_t$ ($\odot$ multiplies entry by entry). Where the gate $z_t$ is near 1, the old state passes through almost
-# unchanged. Where it is near 0, a new proposal $\tilde h_t$ takes its place. The LSTM has one gate for what it forgets and one for what comes in. (*Gates* in section 1 has all formulas.)
-#
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
 # line is low: the weights add up to 1, so a hundred words have 1/100 each on average. But it does not fall.)
 #
@@ -381,8 +385,8 @@ def sentences(phrases: int, count: int,
     return ids(source, french), ids(target, english)
 
 for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=True):
-    print(" ".join(french[i] for i in source), "->",
-          " ".join(english[i] for i in target))
+    print(" ".join(french[i] for i in source))
+    print("  ->", " ".join(english[i] for i in target))
 
 # %% [markdown]
 # Each phrase has three words, and *et* joins the phrases. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of 96⁴,
@@ -525,8 +529,8 @@ show_table(
 # %% [markdown]
 # Twice the room changes little. Twice the practice moves the drop: sentences of 15 words, most of which failed, now come out right more often.
 # So for four phrases the vector was **not** full. What the translator lacked was practice in packing and unpacking. (For five phrases this table
-# cannot tell; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, 69 % at
-# three phrases would mean 61 % at four (0.69 to the power of 4/3). It is 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
+# cannot tell; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, about 69 % at
+# three phrases would mean about 61 % at four (0.69 to the power of 4/3). It is only about 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
 # takes a minute to try.) Cho et al. (2014, *On the
 # properties of neural machine translation*) saw quality fall with length for real sentences, too.
 #
@@ -793,7 +797,7 @@ show_table(["query", "weights", "context"], rows)
 #
 # The new translator is the old one with a different `context`: scores, softmax, weighted average, as in your `attend`, written in PyTorch
 # so that gradients flow through it. (The scores come from the small network of *Bahdanau's score* in section 4, which you may have skipped. With dot
-# products only the lines that compare would differ. As in Luong's translator, the decoder first takes its step and
+# products, only the lines that compare would differ. As in Luong's translator, the decoder first takes its step and
 # then looks. So in training one call computes all steps.)
 
 # %% tags=["skip-grading"]
@@ -897,13 +901,13 @@ measured("why_attention.sixth",
 # Is it luck? A result depends on chance: on the first weights, and on the sentences. Here are three runs each, measured when this lab was written. The first has
 # the seed of this notebook; on another processor it may differ a little from yours:
 #
-# | sentences without a mistake | 11 words | 15 words | 19 words |
+# | sentences without a mistake, in % | 11 words | 15 words | 19 words |
 # |---|---|---|---|
-# | one vector | 69 %, 47 %, 69 % | 15 %, 6 %, 9 % | 1 %, 0 %, 0 % |
-# | ... twice the room | 74 %, 70 %, 74 % | 9 %, 10 %, 13 % | 0 %, 0 %, 1 % |
-# | ... twice the practice | 94 %, 92 %, 97 % | 52 %, 34 %, 47 % | 7 %, 3 %, 6 % |
-# | plain average of all states | 79 %, 66 %, 70 % | 12 %, 7 %, 8 % | 1 %, 1 %, 0 % |
-# | looking back | 100 %, 100 %, 100 % | 98 %, 100 %, 100 % | 86 %, 99 %, 94 % |
+# | one vector | 69, 47, 69 | 15, 6, 9 | 1, 0, 0 |
+# | ... twice the room | 74, 70, 74 | 9, 10, 13 | 0, 0, 1 |
+# | ... twice the practice | 94, 92, 97 | 52, 34, 47 | 7, 3, 6 |
+# | plain average of all states | 79, 66, 70 | 12, 7, 8 | 1, 1, 0 |
+# | looking back | 100, 100, 100 | 98, 100, 100 | 86, 99, 94 |
 #
 # On sentences longer than any in training it stumbles, too: it never had to find a sixth phrase.
 #
@@ -1093,8 +1097,8 @@ def word_vectors(sentence: str) -> tuple[list[str], np.ndarray]:
 words, x = word_vectors("The train left the station on time")
 y, weights = reweight(x)
 station = words.index("station")
-fits = zip(words, x @ x[station], strict=True)
-print("station times each word:", "  ".join(f"{word} {fit:.2f}" for word, fit in fits))
+show_table(["*station* times ...", *words],
+           [["product", *(f"{fit:.2f}" for fit in x @ x[station])]])
 show_figure(
     word_bars(words, weights[station],
               "What station looks at, without any learned weight"),
@@ -1288,9 +1292,8 @@ place = entering.tokens.index("station")
 in_the_table = np.linalg.norm(table[tokenizer.convert_tokens_to_ids("station")])
 print(f"length of station: {in_the_table:.1f} in the table, "
       f"{np.linalg.norm(x[place]):.1f} here")
-seen = zip(entering.tokens, reweight(x)[1][place], strict=True)
-print("what station looks at:",
-      "  ".join(f"{token} {share:.3f}" for token, share in seen))
+show_table(["*station* looks at ...", *entering.tokens],
+           [["share", *(f"{share:.3f}" for share in reweight(x)[1][place])]])
 
 # %% [markdown]
 # All of its attention is on itself. The softmax is **saturated**: one share is nearly 1, and a small change of the scores changes nothing. So it passes
@@ -1542,7 +1545,7 @@ def trainings(name: str, found: list[tuple[np.ndarray, np.ndarray]]) -> list[str
     pmi = np.log(counts[met] / np.outer(alone, alone)[met])
     alike = [np.corrcoef(products[met], pmi)[0, 1] for _, products in found]
     return [name, "  ".join(partners_near(vectors) for vectors, _ in found),
-            "  ".join(f"{each:.2f}" for each in alike)]
+            "  ".join(f"{each:z.2f}" for each in alike)]
 
 
 show_table(["three training runs", "partner among the five nearest",

@@ -87,7 +87,7 @@ def loop_over_the_first_axis(x, w_input, w_hidden, bias, state=None):
     for word in x:
         state = np.tanh(word @ w_input + state @ w_hidden + bias)
         states.append(state)
-    return np.array(states)
+    return np.stack(states, axis=-2)
 
 
 # ---------------------------------------------------------------------------------- additive_scores

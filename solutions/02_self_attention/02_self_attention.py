@@ -382,7 +382,8 @@ for d_k in d_ks:
 rows = zip(map(str, d_ks),
            *(map("{:.2f}".format, spread) for spread in (plain, scaled)),
            *(map("{:.4f}".format, slope) for slope in slopes.values()), strict=True)
-show_table(["d_k", "spread", "divided by √d_k", "gradient", "divided by √d_k"], rows)
+show_table(["d_k", "spread", "spread, divided by √d_k",
+            "gradient", "gradient, divided by √d_k"], rows)
 show_figure(
     growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled "
@@ -889,7 +890,7 @@ show_table(["three seeds", "right"], [
 ])
 
 # %% [markdown]
-# The small network learns to look names up, too. It only takes 240 steps where attention takes 120. So attention is **not** the only way.
+# The small network learns to look names up, too. But it needs 240 steps, and attention needs 120. So attention is **not** the only way.
 # Both learn *one* comparison and use it at every place. The large network has a weight of its own for each name at each place. That is a likely
 # reason why it fails. But the networks also differ in size and depth, and those were not tried one by one.
 #
@@ -1277,8 +1278,8 @@ from course_utils.widgets.word_moves import word_moves
 word_moves(read)
 
 # %% [markdown]
-# In both sentences *it* is closer to the animal. But *wide* moves it: the cosine with the animal falls from 0.83 to 0.66, and the one with the
-# street rises from 0.52 to 0.62. You know at once what *it* is; this small encoder does not. And remember that the picture shows only two of
+# Each cosine is with the middle of a group of marks: of the sentences in which *it* is an animal, or a street. With *tired* and with *wide*, *it* is
+# closer to the animals. But *wide* moves it: the cosine with the animals falls from 0.83 to 0.66, and the one with the streets rises from 0.52 to 0.62. You know at once what *it* is; this small encoder does not. And remember that the picture shows only two of
 # 384 directions.
 #
 # This lab began with a question. Is *Africa* a chapter of history, a holiday or a continent? Ask the encoder: in which sentence is *Africa* nearest to which word?
@@ -1307,12 +1308,13 @@ asked = {
 for word, (probes, lines) in asked.items():
     towards = np.array([direction(probe, probe) for probe in probes])
     show_table([f"{word} in ...", *probes],
-               [[line, *(f"{near:.2f}" for near in towards @ direction(word, line))]
+               [[line, *(f"{near:z.2f}" for near in towards @ direction(word, line))]
                 for line in [*lines, word]], "Cosines")
 
 # %% [markdown]
-# Read each column. *station* is nearer to *train* in the sentence with a train, and nearer to *radio* in the other. *Africa* is nearest to *continent* in every sentence. In the
-# column *history* the right sentence is ahead by 0.01. In the column *holiday* all are near 0. And the word alone is nearer to all three. Nine other sentences, three of each kind, gave the same picture.
+# Read each column. *station* is nearer to *train* in the sentence with a train, and nearer to *radio* in the other. For *Africa*, the first three sentences are about
+# history, a holiday and the continent. Yet *Africa* is nearest to *continent* in all of them, and in Jane's. In the column *history* the sentence about history is ahead by 0.01. In the
+# column *holiday* all are near 0. And the word alone is nearer to all three. Nine other sentences, three of each kind, gave the same picture.
 # So this encoder does **not** answer the question, at least not in this way. A likely reason, not tested here: *station* has two meanings. *Africa* has one, and history
 # or holiday is what the *sentence* is about.
 #

@@ -918,7 +918,7 @@ show_table(
     ["rows", "partners found", "senses right", "margin",
      "dog bites man, man bites dog"],
     [
-        [name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}",
+        [name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:z.2f}",
          f"{twins_alike[name]:.4f}"]
         for name, one in judged.items()
     ],
@@ -1321,8 +1321,8 @@ for kind, model in models.items():
                                   for length in lengths] for each in (model, *again)])
 show_table(
     ["letters", *map(str, lengths)],
-    [[kind, *(f"{low:.0%} to {high:.0%}"
-              for low, high in zip(shares.min(0), shares.max(0), strict=True))]
+    [[kind, *(" to ".join(dict.fromkeys(f"{share:.0%}" for share in ends))
+              for ends in zip(shares.min(0), shares.max(0), strict=True))]
      for kind, shares in accuracies.items()],
     "Right answers, three training runs each",
 )

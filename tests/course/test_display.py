@@ -15,7 +15,7 @@ from ipywidgets.widgets.widget import _instances
 from matplotlib.figure import Figure
 
 from course_utils import display, plots
-from course_utils.display import inline, publish, show_table, table
+from course_utils.display import a_table, inline, publish, show_table, table
 from course_utils.plots.attention import numbers
 from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 
@@ -127,6 +127,18 @@ def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(
     assert html.count("text-align:right") == 3
     show_table(["", "F1"], [["train", "0.99"]])
     assert published[-1]["text/html"].count("<th") == 1  # a corner without a word is no heading
+
+
+def test_a_column_of_words_is_set_left_even_where_one_of_them_is_a_number():
+    rows = [["le", "[ 0.3 -1]", "gare, 1900", "True"], ["chat", "", "noir", "1.0"], ["et", "-2", "", "False"]]
+    html, text = a_table(["word", "vector", "near", "same"], rows)
+    assert html.count("text-align:right") == len(rows) + 1  # only the vectors
+    assert text.splitlines() == [
+        "word     vector  near        same",
+        "le    [ 0.3 -1]  gare, 1900  True",
+        "chat             noir        1.0",
+        "et           -2              False",
+    ]
 
 
 def test_vectors_are_a_table_with_a_row_for_each_word(monkeypatch):

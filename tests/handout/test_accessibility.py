@@ -297,6 +297,23 @@ def test_no_widget_has_a_violation_live_or_still_wide_or_on_a_phone(browser, wid
         assert found_in(browser, still, theme, width) == [], widget.module
 
 
+OUT_OF_PLACE = """[...document.querySelectorAll(".course-widget svg")]
+  .filter((each) => each.getBoundingClientRect().width > each.parentElement.clientWidth + 1).map((each) => each.getAttribute("aria-label"))"""
+"""Pictures that are wider than what they stand in, so that they cover the next one."""
+
+
+@in_a_browser
+@pytest.mark.slow
+def test_no_picture_of_a_widget_on_a_page_is_wider_than_its_place(browser):
+    for widget in made_widgets():
+        live = live_widget(widget.live().get_state(), widget.still())
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_content(on_the_site(live, widget.module, "light"))
+        page.locator(".course-widget[data-live]").first.wait_for()
+        assert page.evaluate(OUT_OF_PLACE) == [], widget.module
+        page.close()
+
+
 MODULES = {path.name for path in widgets._FOLDER.glob("*.js")} - {widgets._SHARED}
 
 

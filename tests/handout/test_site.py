@@ -421,6 +421,10 @@ SQUEEZED = """[...document.querySelectorAll("article :is(td, th)")]
   .filter((cell) => cell.clientWidth && cell.clientWidth < 40 && /\\p{L}{5}/u.test(cell.textContent)).map((cell) => cell.textContent)"""
 """Cells of tables in which a word stands a few letters to a line."""
 
+ON_A_GROUND = """[...document.querySelectorAll("div.cell_output img")]
+  .filter((each) => getComputedStyle(each).backgroundColor !== "rgba(0, 0, 0, 0)").map((each) => each.alt)"""
+"""Pictures of cells that the theme puts on a ground of its own: a drawing's white lines would vanish on a light one."""
+
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
@@ -439,6 +443,7 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
             assert page.locator("html").get_attribute("data-theme") == theme
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
             assert page.evaluate(SQUEEZED) == [], name
+            assert page.evaluate(ON_A_GROUND) == [], name
             if AXE and name in (
                 "index.html",
                 lab,
