@@ -42,7 +42,7 @@
 # | 8 | `cross_attention` | ●●○○○ | ●●●●● | 6 | 2 |
 # </details>
 #
-# **Time:** about 105 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
+# **Time:** about 110 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two
 # cores. **The core path** is sections 1 to 5, about 52 minutes, plus 5 minutes for the review quiz. After a break, do sections 6 and 7 before lab 05.
 #
 # The next cell gives you your own softmax from lab 00 if it passes its check, and ours otherwise. It says which.
@@ -382,8 +382,7 @@ for d_k in d_ks:
 rows = zip(map(str, d_ks),
            *(map("{:.2f}".format, spread) for spread in (plain, scaled)),
            *(map("{:.4f}".format, slope) for slope in slopes.values()), strict=True)
-show_table(["d_k", "spread", "spread, divided by √d_k",
-            "gradient", "gradient, divided by √d_k"], rows)
+show_table(["d_k", "spread", "spread ÷ √d_k", "gradient", "gradient ÷ √d_k"], rows)
 show_figure(
     growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled "
