@@ -56,10 +56,6 @@ LONGEST = 30
 
 LONG = {
     "CHANGELOG.md": 50,
-    "solutions/01_why_attention/01_why_attention.py": 11,
-    "solutions/02_self_attention/02_self_attention.py": 3,
-    "solutions/03_multi_head_attention/03_multi_head_attention.py": 9,
-    "solutions/04_positional_encoding/04_positional_encoding.py": 1,
     "solutions/05_transformer_pytorch/05_transformer_pytorch.py": 18,
     "solutions/06_transformer_tensorflow/06_transformer_tensorflow.py": 2,
     "solutions/07_text_classification/07_text_classification.py": 4,

@@ -175,8 +175,9 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # ### Gates: GRU and LSTM (optional)
 #
 # A plain recurrent network rewrites its whole state at each word. The **LSTM** ([Hochreiter and Schmidhuber 1997](https://doi.org/10.1162/neco.1997.9.8.1735); the forget
-# gate came with [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
-# between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept. In the formulas, $\sigma$ is
+# gate came with [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078))
+# have *gates*. A gate has a number between 0 and 1 for each feature, computed from the word and the state. The number says how much of the feature
+# is kept. In the formulas, $\sigma$ is
 # the *sigmoid*, which turns any number into one between 0 and 1, and $\odot$ multiplies entry by entry.
 #
 # The GRU has two of them, an *update gate* $z_t$ and a *reset gate* $r_t$ (we leave out the biases):
@@ -322,8 +323,8 @@ show_figure(
 measured("why_attention.fading", shown=norms["RNN"][99] < 0.5**98 * norms["RNN"][1])
 
 # %% [markdown]
-# Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step, the last column of the table: the
-# RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
+# Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step. The last column of the table has this
+# factor. The RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
 # that starts open makes it flatter still. That is why LSTMs were worth having. Yet each word in between still costs a factor.
 # With larger weights the plain network's gradient explodes instead.
 #
@@ -528,9 +529,9 @@ show_table(
 
 # %% [markdown]
 # Twice the room changes little. Twice the practice moves the drop: sentences of 15 words, most of which failed, now come out right more often.
-# So for four phrases the vector was **not** full. What the translator lacked was practice in packing and unpacking. (For five phrases this table
-# cannot tell; see *Going further*.) And each further phrase is harder: if every phrase failed equally often, about 69 % at
-# three phrases would mean about 61 % at four (0.69 to the power of 4/3). It is only about 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
+# So for four phrases the vector was **not** full. What the translator lacked was practice in packing and unpacking. For five phrases this table
+# cannot tell; see *Going further*. And each further phrase is harder. If every phrase failed equally often, about 69 % at three phrases would mean
+# about 61 % at four (0.69 to the power of 4/3). It is only about 15 %. (After 4000 steps the same 64 numbers get 87 % of the sentences of 15 words right; it
 # takes a minute to try.) Cho et al. (2014, *On the
 # properties of neural machine translation*) saw quality fall with length for real sentences, too.
 #
@@ -548,8 +549,8 @@ show_table(
 # of returning one value, it returns the average of all values, weighted by these shares.
 #
 # Bahdanau, Cho and Bengio ([2015](https://arxiv.org/abs/1409.0473)) did this for translation. They did not throw away the encoder's
-# other states. There is one for each source word. When the decoder writes a word, it *looks back*: it compares its own state with each of
-# the encoder's states, and takes an average of them in which the best matches weigh more. In today's terms:
+# other states. There is one for each source word. When the decoder writes a word, it *looks back*. It compares its own state with each of the
+# encoder's states, and takes an average of them. In this average the best matches weigh more. In today's terms:
 #
 # - the **query** is the decoder's state: what am I looking for?
 # - the **keys** are the encoder's states: what can be found where?
@@ -777,7 +778,7 @@ from course_utils import check
 check("why_attention.attend")
 
 # %% [markdown]
-# Here are three keys, three values that are easy to follow, and three queries: one like the first key, one between the first and the
+# Here are three keys and three values that are easy to follow. There are three queries, too: one like the first key, one between the first and the
 # second, and one that is all zeros.
 
 # %% tags=["skip-grading"]
@@ -1110,8 +1111,8 @@ show_figure(
 # After itself, *station* looks most at *train*. The vectors were learned, but nobody trained this attention. It is there because the two
 # vectors point in similar directions. One reason for that is that the two words often appear in the same texts.
 #
-# What has the average done to the word? Put *station* into five sentences, and measure how close its new vector comes to words that each
-# belong to one of them (the cosine: 1 = the same direction, 0 = nothing in common):
+# What has the average done to the word? Put *station* into five sentences. Each of five other words belongs to one of them. Measure how close the
+# new vector comes to each of these words (the cosine: 1 = the same direction, 0 = nothing in common):
 
 # %% tags=["skip-grading"]
 lines = {
@@ -1281,8 +1282,8 @@ measured("why_attention.order", shown=all(held.values()))
 # The first two are serious gaps: *the dog bites the man* and *the man bites the dog* have the same words. Lab 04 closes them. The third
 # shows that attention is an average: it sees *which* words there are and in what proportion.
 #
-# One more warning: longer vectors have larger products. Before a word enters the encoder's first layer, its position is added and a LayerNorm
-# (lab 05) stretches every vector to nearly the same length, far longer than those of the table:
+# One more warning: longer vectors have larger products. Before a word enters the encoder's first layer, its position is added. Then a LayerNorm (lab
+# 05) stretches every vector to nearly the same length, far longer than those of the table:
 
 # %% tags=["skip-grading"]
 entering = read("The train left the station on time")
@@ -1480,14 +1481,14 @@ show_table([f"partner among the five nearest, {len(pairs)} words", ""], [
 
 # %% [markdown]
 # What counts is which words stand together: if the text is shuffled, the same words give next to nothing. And PMI finds far more than raw counts. Much of that is
-# due to the logarithm: with whole rows, log(1 + count) alone finds about four fifths as many. 64 numbers do nearly as well as whole rows (a few of the 134 partners
-# fewer); and with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
+# due to the logarithm: with whole rows, log(1 + count) alone finds about four fifths as many. With 64 numbers a word finds nearly as many of the 134
+# partners as with its whole row. And with a vocabulary of 30,000 words, a whole row would be 30,000 numbers long.
 #
 # Two methods made word vectors famous, and both start from the same co-occurrences. **GloVe** ([Pennington et al.
 # 2014](https://aclanthology.org/D14-1162/)) counts them in up to 42 billion words, and looks for vectors whose products give the logarithms of the
 # counts. **word2vec** ([Mikolov et al. 2013](https://arxiv.org/abs/1310.4546)) never writes the table. Each word gets two vectors, one as a word and
-# one as a neighbour, both random at first. Then the method reads the text and learns to tell real neighbours from words drawn at random: the product of the two vectors
-# should be large for a real pair, and small for each of five drawn ones. This is a *skip-gram with negative sampling*. The authors trained
+# one as a neighbour, both random at first. Then the method reads the text and learns to tell real neighbours from words drawn at random. The product
+# of the two vectors should be large for a real pair, and small for each of five drawn ones. This is a *skip-gram with negative sampling*. The authors trained
 # theirs on a billion words of news. Our text has 86,000 words, and training takes seconds:
 
 # %% tags=["skip-grading"]
@@ -1770,8 +1771,8 @@ for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
 # %% [markdown]
 # ## 8. What the clock says (optional)
 #
-# Operations are one thing, time another: a core that waits does nothing. Now measure on **your** machine: a forward pass of PyTorch's RNN
-# and LSTM, a convolution, and one attention product, with 64 features each, one sentence at a time, from 16 words to 8192. By
+# Operations are one thing, time another: a core that waits does nothing. Now measure on **your** machine: a forward pass of PyTorch's RNN and LSTM,
+# a convolution, and one attention product. Each has 64 features and gets one sentence at a time, from 16 words to 8192. By
 # operations, attention and RNN cost the same at 64 words. And by the clock?
 
 # %% tags=["skip-grading"]
@@ -2021,9 +2022,9 @@ quiz("why_attention")
 # - **Order, cheaply.** Add each word's position to one of its features before `reweight`. What happens to *train* and
 #   *station* when you move them apart? Lab 04 does it properly.
 # - **Where is the crossing?** Change `d` and `batch` in `layer_times`. Which of the two moves it more?
-# - Bahdanau, Cho and Bengio (2015), [*Neural machine translation by jointly learning to align and
-#   translate*](https://arxiv.org/abs/1409.0473), and Luong, Pham and Manning (2015), [*Effective approaches to attention-based neural
-#   machine translation*](https://arxiv.org/abs/1508.04025), are both short. You have built their main formulas.
+# - Two short papers, whose main formulas you have built: Bahdanau, Cho and Bengio (2015), [*Neural machine translation by jointly learning to align
+#   and translate*](https://arxiv.org/abs/1409.0473). Luong, Pham and Manning (2015), [*Effective approaches to attention-based neural machine
+#   translation*](https://arxiv.org/abs/1508.04025).
 # - Cho, van Merriënboer, Bahdanau and Bengio (2014), [*On the properties of neural machine
 #   translation*](https://arxiv.org/abs/1409.1259), shows the drop with length that you measured.
 #

@@ -321,8 +321,8 @@ measured("self_attention.africa",
 # When does this calculation stop? After one pass: each word asks once, and there is nothing to repeat. The next sentence gets representations of
 # its own. Only the matrices stay the same. They change in training, and training goes through the whole collection of texts many times.
 #
-# **Discuss with a neighbour,** or write two sentences. *L'Afrique* gave its largest share to *visite*. Which of the three matrices would you change to make it
-# look at *septembre* instead, and which to make it look at the same words but take something else from them?
+# **Discuss with a neighbour,** or write two sentences. *L'Afrique* gave its largest share to *visite*. Which of the three matrices would you change
+# to make it look at *septembre* instead? And which, to make it look at the same words but take something else from them?
 #
 # ## 4. All words at once
 #
@@ -346,8 +346,8 @@ show_shapes()
 #
 # ### Why divide by the square root of `d_k`?
 #
-# A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
-# product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the
+# A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each product has variance 1,
+# and the sum has variance $d_k$. So the scores spread like $\sqrt{d_k}$. Large scores saturate the
 # softmax: one share is nearly 1, the others nearly 0. Then changing the scores hardly changes the shares: the gradient is small, and little
 # is learned.
 
@@ -1439,10 +1439,10 @@ show_table(["what looks for partners", "found"], [
 
 # %% [markdown]
 # Half of the bound letters look at the right one of 76, from a rule that fits in one sentence. One pair breaks the rule: a G is bound to a U.
-# Programs made for this compare whole stems by their energy ([Zuker and Stiegler 1981](https://doi.org/10.1093/nar/9.1.133)). Networks for
-# proteins learn what belongs together from millions of
-# sequences: attention maps of protein language models show which parts touch in the folded molecule
-# ([Rao et al. 2021](https://doi.org/10.1101/2020.12.15.422761)), and AlphaFold ([Jumper et al. 2021](https://doi.org/10.1038/s41586-021-03819-2)) is built around attention.
+# Programs made for this compare whole stems by their energy ([Zuker and Stiegler 1981](https://doi.org/10.1093/nar/9.1.133)). Networks for proteins
+# learn what belongs together from millions of sequences. Attention maps of protein language models show which parts touch in the folded molecule
+# ([Rao et al. 2021](https://doi.org/10.1101/2020.12.15.422761)). AlphaFold ([Jumper et al. 2021](https://doi.org/10.1038/s41586-021-03819-2)) is
+# built around attention.
 #
 # ### A picture
 #

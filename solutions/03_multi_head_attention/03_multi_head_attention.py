@@ -122,8 +122,8 @@ measured("multi_head_attention.two_answers", shown=weights[1, [0, 4]].min() < 0.
 
 # %% [markdown]
 # Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), so it got 0.37 of a person and 0.43 of a time. No choice of matrices
-# can give both of them a *weight* of 0.9: a row sums to 1. (What it *finds* could be made larger, with larger values. But then everything in the row
-# gets larger, including the 0.16 of an action.) And if both answers are of the same kind, two digits for example, only their mix is left. How much of two answers can
+# can give both of them a *weight* of 0.9: a row sums to 1. (What it *finds* could be made larger, with larger values. Then everything in the row
+# gets larger, including the 0.16 of an action.) If both answers are of the same kind, two digits for example, only their mix is left. How much of two answers can
 # still be read from a mix? An experiment can tell: section 7.
 #
 # ## 2. A head for each question
@@ -302,7 +302,7 @@ show_figure(
 
 # %% [markdown]
 # *l'Afrique* came in as a place and little else. Its three heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and
-# 0.20 (section 1), and 0.89 and 0.10 if its scores are not divided by √3 either: one row of weights has to serve both questions. (Lab 05
+# 0.20 (section 1). If its scores are not divided by √3 either, they are 0.89 and 0.10. One row of weights has to serve both questions. (Lab 05
 # adds the word's own vector to what its heads found, so the place is not lost.)
 #
 # ### Find the missing control
@@ -920,8 +920,8 @@ show_table(["heads", "shared width: formula", "your module", "64 each: formula"]
 #
 # ## 7. Do they help? One question or two (optional)
 #
-# Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for
-# **two** names at once, and the model must give both digits in the right order. The models have the same number of parameters in their attention,
+# Something that is free may still be useless. Here is a test with the telephone books of lab 02, of six (name, digit) pairs each. Now the query asks
+# for **two** names at once, and the model must give both digits in the right order. The models have the same number of parameters in their attention,
 # by exercise 6. Only `num_heads` differs. The collapsed cell makes the books; look only at the one that it prints.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
@@ -1124,9 +1124,8 @@ show_table(["heads", "ways tried", "the best reader of the best way"], rows,
 #
 # ## 8. Your module inside a real encoder (optional)
 #
-# MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great
-# deal of real text, and is already on your
-# disk. Take the attention weights of one of its layers and put them into **your** module.
+# MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads. It was trained on a great deal of
+# real text, and is already on your disk. Take the attention weights of one of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import (
@@ -1194,9 +1193,8 @@ show_table(["layer", "outputs", "weights"], rows,
 # ## 9. What do its heads look at? (optional)
 #
 # We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one,
-# but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at
-# the previous token, at the next one, or
-# nearly always at a special token; hardly any look at the token itself. How much of its attention does each head here give to each of these, on average over a few
+# but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at the
+# previous token, at the next one, or nearly always at a special token. Hardly any look at the token itself. How much of its attention does each head here give to each of these, on average over a few
 # sentences?
 #
 # [CLS] and [SEP] are markers that the encoder adds at the beginning and at the end. A share is averaged over the words that *have* such a partner, so
@@ -1253,7 +1251,7 @@ show_figure(
 # **Most have none that we could name.** Dark panels do not mean that a head is useless; they mean that none of our six names fits.
 #
 # **From layer 2 on, a large part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of
-# doing nothing: a row must sum to 1, so a head that finds nothing has to put its attention *somewhere*. If so, the value at that place should
+# doing nothing. A row must sum to 1, so a head that finds nothing has to put its attention *somewhere*. If so, the value at that place should
 # be short, because a weight is multiplied by a value. How long are the values at [CLS], compared with those of the words? Your module computes them:
 
 # %% tags=["skip-grading"]
@@ -1313,8 +1311,8 @@ show_table(
 )
 
 # %% [markdown]
-# Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does; other heads of the same
-# layers look all over the sentence. In layer 6 no head looks near: the distances are about what equal shares would give. Sentences of a dozen words cannot show much of
+# Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does. Other
+# heads of the same layers look all over the sentence. In layer 6 no head looks near: the distances are about what equal shares would give. Sentences of a dozen words cannot show much of
 # the long range, so try long ones below.
 #
 # ### Heads by kind
@@ -1481,8 +1479,8 @@ print("a word with two meanings:", *SENSES[3], sep="\n  ")
 
 # %% [markdown]
 # There are two tests. **Partners:** 12 pairs of sentences that say the same thing in different words. Is each of the 24 sentences most similar to its own partner?
-# **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
-# mile every morning*, although it shares a word with the latter.
+# **Senses:** 40 words with two meanings. *He runs a small company* shares the word *runs* with *He runs a mile every morning*. It should still be
+# more similar to *He is the manager of a little firm*.
 #
 # And these are the ways to break it. For two of them it is enough to change weights. Making every query $\sqrt{d_k}$ times as long undoes the division
 # by $\sqrt{d_k}$, and a head whose rows of $W^O$ are 0 has no effect on the output. The third, a softmax over the *queries*, needs a little trick: let
@@ -1732,8 +1730,9 @@ show_figure(
 )
 
 # %% [markdown]
-# Layer 2 contains induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of
-# its heads gives the previous letter several times as much attention as equal shares would, so each place carries a trace of the letter before it. That is all that layer 2
+# Layer 2 contains induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood. One
+# of its heads gives the previous letter several times as much attention as equal shares would. So each place carries a trace of the letter before
+# it. That is all that layer 2
 # needs. Nobody asked for a tidy division of labour, and it is not as tidy as a drawing of it: the other head, and the blend of both, do their part.
 #
 # MiniLM has the cleanest previous-token head that you could wish for, but no induction head. It never had to say which word comes next. It was trained to imitate the

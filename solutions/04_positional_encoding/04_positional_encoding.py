@@ -1248,8 +1248,9 @@ show_table(
 #
 # ### Find the missing control
 #
-# The claim: without positions 50 %, with the sinusoids nearly 100 %, so it is the *waves* that show the network the order. Somebody objects: "Perhaps any
-# rows would do, as long as each position has its own." All four run at once, and three of them train networks, so the second cell takes a while.
+# The claim: without positions 50 %, with the sinusoids nearly 100 %, so it is the *waves* that show the network the order. Somebody objects:
+# "Perhaps any rows would do, as long as each position has its own." (All four run at once. Three of them train networks, so the second cell takes a
+# while.)
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.controls import find_the_control
