@@ -26,6 +26,7 @@ def look(rows: Sequence[Row], places: Sequence[str], task: str) -> list[str]:
     text = "context" if "context" in COLUMNS[task] else "text"
     for column in (text, "label", "group"):
         notes += _nothing([row.get(column) for row in rows], places, column)
+    notes += _markup([row.get(text) for row in rows], places)
     if task == "classification":
         labels = [row["label"] for row in rows if isinstance(row.get("label"), str)]
         notes += _labels(Counter(labels), rows, places)
@@ -82,6 +83,19 @@ def _nothing(values: Sequence[Any], places: Sequence[str], column: str) -> list[
     return [
         f"{column.capitalize()} {value!r}, in {counted(len(numbers), 'row')} ({_where(numbers, places)}), may stand for nothing. If so, empty these cells."
         for value, numbers in found.items()
+    ]
+
+
+_MARKUP = re.compile(r"</[a-z]\w*>|<br ?/?>|&(amp|lt|gt|quot|nbsp|#\d+);", re.IGNORECASE)
+
+
+def _markup(texts: Sequence[Any], places: Sequence[str]) -> list[str]:
+    found = [number for number, text in enumerate(texts) if isinstance(text, str) and _MARKUP.search(text)]
+    if len(found) * 10 < len(texts):
+        return []
+    sign = _MARKUP.search(texts[found[0]])[0]
+    return [
+        f"Texts with HTML, such as {sign!r}: {len(found)} of {len(texts)} ({_where(found, places)}). A model reads it as words."
     ]
 
 

@@ -22,6 +22,15 @@ _MARK = re.compile(r"([BIESLUM])[-:_](.+)", re.IGNORECASE)
 _OUTSIDE = {"O", "o", "0", "_", "-", ""}
 
 
+def _example(columns: Sequence[str]) -> str:
+    """How to say that one of these columns has the groups."""
+    if not columns:
+        return ""
+    return (
+        f' If {" or ".join(map(repr, columns[:3]))} says which ones do: columns={{{columns[0]!r}: "group"}}.'
+    )
+
+
 class Rows:
     """The records of a file, on their way to rows of a task."""
 
@@ -76,7 +85,7 @@ class Rows:
             )
             self.notes.append(
                 f"{why}, so each row is a group of its own. If rows belong together (an author, a customer, "
-                "a day), the test will look too good."
+                "a day), the test will look too good." + _example(columns.like_groups(taken))
             )
 
     def _cell(self, number: int, column: str, beginnings: str) -> Any:

@@ -324,12 +324,18 @@ def _named(cells: Sequence[Any]) -> int:
 
 
 def _header(lines: Sequence[Sequence[Any]]) -> int:
-    """Which line has the names of the columns: the first, unless a wider one below has more names, and two at least."""
+    """Which line has the names of the columns: the first, unless a wider one below has more names, and two at least.
+
+    Lines of a single cell above a table are a title, whatever the names below are.
+    """
     best = max(range(len(lines)), key=lambda number: (_named(lines[number]), -number))
     width = [sum(bool(str(cell or "").strip()) for cell in cells) for cells in lines]
     named = _named(lines[best])
     if named >= 2 and named > _named(lines[0]) and (width[0] < width[best] or not _named(lines[0])):
         return best
+    wide = [number for number, cells in enumerate(width) if cells > 1]
+    if wide and len(wide) == len(lines) - wide[0] >= 3 and not any(map(_named, lines[: wide[0]])):
+        return wide[0]
     return 0
 
 
