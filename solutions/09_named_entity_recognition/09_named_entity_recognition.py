@@ -145,7 +145,7 @@ for start, end, label in sorted(by_hand.entities)[:9]:
     print(f"{start:4} {end:4}  {by_hand.text[start:end]!r:40} {label}")
 
 # %% [markdown]
-# Two rules fix this, and their order matters.
+# Two rules fix this. The first one comes first because white space makes a span look longer than it is.
 #
 # 1. **Trim.** White space at both ends of a span is cut off (spaces, tabs, line breaks). Spans that are then empty are dropped. Nothing
 #    else is cut: the full stop of *Ltd.* and the brackets of *(Hons)* belong to the entity.
@@ -1605,7 +1605,7 @@ for finder in ("fine-tuned", "rules", "at random"):
 show_table([f"{where}: {true} entities", "right", *KINDS_OF_FAILURE], rows)
 
 # %% [markdown]
-# The rules miss most entities, so a person would have to read every text again. The model misses few, and invents more. Which of its errors would cost
+# The rules miss most entities, so a person would have to read every text again. The model misses few, and invents more than it misses. Which of its errors would cost
 # a person the most time? That depends on the work, and F1 does not know it.
 #
 # Now the worst résumé of all, as it should be and as the model sees it:

@@ -1005,11 +1005,11 @@ show_figure(
 )
 
 # %% [markdown]
-# The three runs were made beforehand, on 30 November 2026: same recipe, other stories, other first weights of the head. Seed 1 is the one of the weights
-# that come with the course, in a later run. (If you train, your own run takes its place.) Look at the shape of the curves (lab 11 shows one in TensorFlow): a quick fall, a **plateau**
-# on which little happens, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
+# The three runs were made beforehand, on 30 November 2026: same recipe, other stories, other first weights of the head. The weights
+# that come with the course have seed 1, too; the curve comes from a later run. (If you train, your own run takes its place.) Look at the shape of the loss (lab 11 shows one in TensorFlow):
+# a quick fall, a **plateau** on which it falls only slowly, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
 # more: fewer than half of its answers are right. After the drop it answers as if it had found the trick: *find the last sentence with the name from the question, and take its place*.
-# Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is
+# Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains little, so the loss falls slowly
 # until the reader has all of it.
 #
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
@@ -1533,7 +1533,7 @@ show_scores("F1 on half of development, from 0 to 1",
 # ### Find the text first (optional)
 #
 # So far, each question came with its text. At work you have a shelf of texts, and nobody says which one answers the question. So a **retriever** finds the text, and your
-# reader points in it. The oldest retriever needs ten lines: TF-IDF (lab 07) turns the question and each text into weighted counts of their words, and the
+# reader points in it. A classic retriever needs ten lines: TF-IDF (lab 07) turns the question and each text into weighted counts of their words, and the
 # text with the largest dot product is on top.
 #
 # The shelf has all texts of the training and the development part. The questions are those of the development part that have an answer, and the

@@ -726,7 +726,9 @@ show_table(["widths 2, 2, 3, 4", "graphs", "runs of `print`"], rows)
 # The trap is the same: with fixed shapes, each width costs a graph. The way out is the same, too: leave the width open, with `None` here and with
 # `dynamic=True` there. (PyTorch's default, `None`, tries a fixed width first and leaves it open from the second width on. So it makes two graphs.)
 #
-# But `print` is not the same. In TensorFlow it runs only while a graph is made. `torch.compile` still runs it at every call.
+# But `print` is not the same. In TensorFlow it runs only while a graph is made. `torch.compile` still runs it at every call: the graph ends above the
+# `print`, Python takes over, and what follows becomes another graph. This is called a **graph break**. To see one, write `x = x + 1` above the `print`
+# and run both cells again: PyTorch then makes twice as many graphs.
 #
 # ### Exercise 8: `answer`
 #

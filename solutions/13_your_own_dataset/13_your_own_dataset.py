@@ -435,7 +435,7 @@ show_table(
 #
 # | you have | begin with | what speaks for it |
 # |---|---|---|
-# | a few labels | a language model that is asked | section 4: with six examples it gets 0.50 of the validation texts right; exercise 5: a frozen encoder gets 0.42 with 24 labels |
+# | a few labels | a language model that is asked | section 4: with six examples its accuracy is 0.50; exercise 5: a frozen encoder gets 0.42 with 24 labels |
 # | about 100 labels | a frozen encoder with a regression | exercise 5: it gets 0.60, TF-IDF 0.42; section 5: training the encoder gains 1 to 6 points, and one interval of six excludes 0 |
 # | about 1,000 labels | TF-IDF beside the frozen encoder | exercise 5: 0.66 and 0.67; what training the encoder gains was not measured |
 # | a class that is rare | macro F1, and more rows of that class | *When one class is rare*: with eleven such rows, two of them decide |
@@ -1990,7 +1990,7 @@ quiz("your_own_dataset")
 # %% [markdown]
 # ## Going further
 #
-# - **Entities or questions.** Validate and split your file here, then fine-tune with lab 09 or 10. What would the rungs of the ladder be for these tasks, and what is the majority?
+# - **Entities or questions.** Section 8 compares such a model with one baseline. What would the rungs of the ladder be for these tasks, and what is the majority?
 # - **Which labels?** Instead of the next rows, label those about which the model is least sure ([Lewis and Gale 1994](https://arxiv.org/abs/cmp-lg/9407020)). Draw both learning curves.
 # - **Rank.** Try LoRA with r = 1, 2, 4 and 32. How few numbers are enough?
 # - Hu et al. (2021), [*LoRA: low-rank adaptation of large language models*](https://arxiv.org/abs/2106.09685); Guo et al. (2017), [*On calibration of modern neural networks*](https://arxiv.org/abs/1706.04599); Mitchell et al. (2019), [*Model cards for
