@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.data.own import FileProblem, counted
-from course_utils.data.own_columns import GROUPS, KNOWN, Record, norm
+from course_utils.data.own_columns import GROUPS, KNOWN, NAMES, Record, norm
 
 _FORMS = (
     (r"T\d+\t\S+ \d+ \d+", "brat's .ann, which has places in the .txt beside it. Write both as JSON Lines: a text and its spans in each line."),
@@ -572,3 +572,43 @@ def sentences(name: str, records: list[Record], notes: list[str]) -> list[Record
     if without:
         notes.append(f"{counted(without, 'word')} without a tag: no part of a name, as if there were an O.")
     return found
+
+
+_STARTS = ("start", "start_offset", "start_char", "begin", "begin_offset")
+_ENDS = ("end", "end_offset", "end_char", "stop")
+_KINDS = ("label", "type", "entity_type", "entity_label", "category", "class", "tag")
+
+
+def mentions(name: str, records: list[Record], notes: list[str]) -> list[Record]:
+    """The texts of a table with an entity and its place in each row; of any other table the records as they are.
+
+    Raises:
+        FileProblem: a place is no whole number.
+    """
+    columns = [column for column in records[0][1] if column]
+    text = _one_of(columns, NAMES["entities"]["text"].split())
+    start, end, kind = (_one_of(columns, names) for names in (_STARTS, _ENDS, _KINDS))
+    if None in (text, start, end, kind) or str(records[0][1].get(kind)).startswith("["):
+        return records
+    found: dict[str, Record] = {}
+    for place, record in records:
+        given = str(record.get(text) or "")
+        _, merged = found.setdefault(given, (place, {**record, "spans": []}))
+        places = [str(record.get(column) or "0").strip() for column in (start, end)]
+        if not str(record.get(kind) or "").strip():  # a text without entities
+            continue
+        if not all(re.fullmatch(r"-?\d+(\.0+)?", each) for each in places):
+            raise FileProblem(
+                f"{name}, {place}: {start!r} and {end!r} must be whole numbers, counted in characters; they are {', '.join(map(repr, places))}."
+            )
+        span = [*(int(float(each)) for each in places), str(record[kind]).strip()]
+        if span not in merged["spans"]:
+            merged["spans"].append(span)
+    notes.append(
+        f"Form: an entity in each row; {counted(len(records), 'row')} became {counted(len(found), 'text')}."
+    )
+    used = (start, end, kind)
+    return [
+        (place, {column: value for column, value in record.items() if column not in used})
+        for place, record in found.values()
+    ]

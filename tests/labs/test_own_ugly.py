@@ -110,6 +110,7 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "parts-by-column.json": (json.dumps({"train": {"text": ["hello"], "label": ["a"]}, "test": {"text": ["world"], "label": ["b"]}}), C, AB, ""),
     "one-list-after-another.json": (json.dumps([{"text": "hello", "label": "a"}]) + "\n" + json.dumps([{"text": "world", "label": "b"}]), C, AB, ""),
     "pairs-of-words.json": (json.dumps([[["Ada", "B-PER"], ["met", "O"]], [["Bob", "B-PER"]]]), E, [("Ada met", PER), ("Bob", PER)], ""),
+    "mentions-with-places.csv": ("text,start,end,type,author\nAda met Bob,0,3,PER,x\nAda met Bob,8.0,11.0,PER,x\nnobody,,,,y\n", E, [(ADA, BOTH), ("nobody", [])], "an entity in each row; 3 rows became 2 texts(.|\\n)*'author' as group"),
     "tokens-by-column.json": (json.dumps({"tokens": [ADA.split()], "ner_tags": [["B-PER", "O", "B-PER"]]}), E, [(ADA, BOTH)], ""),
     # tools
     "prodigy-rejected.jsonl": (lines({"text": "a", "label": "SPAM", "answer": "accept"}, {"text": "b", "label": "SPAM", "answer": "reject"}, {"text": "c", "label": "SPAM", "answer": "ignore"}), C, [("a", "SPAM")], r"Left out: 2 of 3 rows; the answer was reject \(1\), the answer was ignore \(1\)"),
@@ -202,6 +203,7 @@ REFUSED: dict[str, tuple[str | bytes, str, str]] = {
     "no-text.csv": ("label,n\na,1\nb,2\n", C, r'"COLUMN WITH THE TEXT": "text"'),
     "many-labels.csv": ("text,toxic,obscene\nyou fool,1,0\nhi there,0,1\nbye,0,0\n", C, "For label, 'toxic', 'obscene' look possible"),
     "mentions.csv": ("text,entity,type\nAda met Bob,Ada,PER\nAda met Bob,Bob,PER\n", E, "where each entity stands in it"),
+    "places-in-words.csv": ("text,start,end,label\nAda met Bob,first,third,PER\n", E, "line 2: 'start' and 'end' must be whole numbers"),
     "wide-word.conll": ("Ada B-PER\nNew York B-LOC\n", E, "line 2: there are 3 columns, and 2 in the lines before"),
     "nothing-sound.csv": ("text,label\nhello,\nworld,\n", C, r"no row can be used, of 2. Row 1 \(line 2\), column label: it is empty"),
     # forms
