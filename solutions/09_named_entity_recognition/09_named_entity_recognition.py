@@ -1503,7 +1503,7 @@ no_labels = [[[(start, end) for start, end, _ in each] for each in some]
              for some in (true, found)]
 print(f"F1 of boundaries alone, whatever the label: {span_f1(*no_labels).score:.3f}")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 here = halves["test"]
 true, pieces = [list(each.entities) for each in here], [each.piece for each in here]
 asked, asked_seconds = load_asked()
@@ -1673,7 +1673,7 @@ show_scores("F1, unseen templates",
 # tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put résumés of `development` together,
 # eight to a text, and compare with what is left if you cut at 512:
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
 print(f"the longest résumé has {longest} pieces")
 joined_texts, joined_gold = [], []

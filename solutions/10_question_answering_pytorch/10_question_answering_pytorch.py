@@ -1032,7 +1032,7 @@ tests = {
 }
 given = {name: ask(reader, examples) for name, examples in tests.items()}
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 table, rows = {}, []
 for name, examples in tests.items():
     said = {
@@ -1366,7 +1366,7 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together. The last row says how far apart two
 # readers must be before these texts can tell them apart, if their mistakes have nothing to do with each other.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.data.paragraphs import load_asked
 
 FLOOR = "the reader's answers, each to the next question"

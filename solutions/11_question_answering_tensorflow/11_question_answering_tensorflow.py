@@ -982,7 +982,7 @@ def exactly(texts, examples):
     return accuracy([squad_scores(text, one.answer_texts)[0]
                      for text, one in zip(texts, examples, strict=True)])
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 given = {name: ask(asked, examples) for name, examples in sets.items()}
 table, scored, exact = {}, [], {}
 for name, examples in sets.items():

@@ -893,7 +893,7 @@ for name, weight in {"frozen encoder": None,
 print(f"rarest: {names[rare]}, {(y[some] == rare).sum()} of {len(some)} labels and "
       f"{(y[others] == rare).sum()} of {len(others)} validation rows")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 rows_of_table, whose = [], [groups[row] for row in others]
 for name, each in said.items():
     row = [name]
@@ -1136,7 +1136,7 @@ if found:
     seconds["SmolLM2, asked"] = took
 said |= {name: logits.argmax(axis=1) for name, logits in kept.items()}
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 of_encoder = sum(weight.numel() for weight in new_encoder().parameters())
 counted = TfidfVectorizer().fit(words[chosen]).vocabulary_
 weights = {"majority": 0, "TF-IDF": len(counted) * len(names),
