@@ -27,7 +27,8 @@ def _example(columns: Sequence[str]) -> str:
     if not columns:
         return ""
     return (
-        f' If {" or ".join(map(repr, columns[:3]))} says which ones do: columns={{{columns[0]!r}: "group"}}.'
+        f" Perhaps {' or '.join(map(repr, columns[:3]))} says which rows do: "
+        f'read_file(FILE, TASK, columns={{"{columns[0]}": "group"}}).'
     )
 
 

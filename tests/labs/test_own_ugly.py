@@ -66,7 +66,7 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "rows-above.csv": ("Export,,\nDate,2024-01-01,\n\ntext,label,agent\nhello,a,bob\nworld,b,eve\n", C, AB, "header seems to be line 4"),
     "title-above-any-names.csv": ("Feedback in May\n\nNr;Wortlaut;Urteil\n1;hello you there;a\n2;so long, world;b\n3;hi you there;a\n", C, 3, "header seems to be line 3.*“Feedback in May”"),
     "form.csv": ("Timestamp,Address,In your own words?,Grade\n" + "".join(f"2026/11/{n} 9:00:00 AM GMT+1,ada.lovelace{n}@mail.example,I liked it {n},{'ab'[n % 2]}\n" for n in range(10, 16)), C, 6, "'In your own words\\?' as text"),
-    "customers.csv": ("text,label,Kundennr.\n" + "".join(f"text {n},{'ab'[n % 2]},K{n % 6}\n" for n in range(12)), C, 12, r"If 'Kundennr.' says which ones do: columns=\{'Kundennr.': \"group\"\}"),
+    "customers.csv": ("text,label,Kundennr.\n" + "".join(f"text {n},{'ab'[n % 2]},K{n % 6}\n" for n in range(12)), C, 12, "Perhaps 'Kundennr.' says which rows do: read_file.FILE, TASK, columns=.\"Kundennr.\": \"group\""),
     "page.csv": ("text,label\n<p>It was &quot;fine&quot;</p>,a\nhello,b\n", C, 2, r"Texts with HTML, such as '&quot;': 1 of 2 \(line 2\)"),
     "each-line-in-quotes.csv": ('"text,label"\n"hello,a"\n"world,b"\n', C, AB, "Each line stood in quotation marks"),
     "spaces-around-commas.csv": ('"text" , "label"\n"a, b" , "x"\n"c" , "y"\n', C, [("a, b", "x"), ("c", "y")], "Spaces around commas"),
