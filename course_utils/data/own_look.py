@@ -16,6 +16,8 @@ from course_utils.data.own_json import kind_of
 _NOTHING = {"na", "n/a", "nan", "none", "null", "nil", "\\n", "#n/a", "#nv", "#na", "-", "--", "?", "<na>", "missing", "undefined", "nat", "-1"}  # fmt: skip
 """What programs and people write where there is nothing, in small letters."""
 
+_ONE_CLASS = "Each counts as a class of its own. If one is meant, write it alike in the file."
+
 _LOOK_ALIKE = str.maketrans("аеорсухіјѕвнкмтαορνικ", "aeopcyxijsbhkmtaopvik")
 """Small letters of Cyrillic and Greek that look like Latin ones."""
 
@@ -33,7 +35,7 @@ def look(rows: Sequence[Row], places: Sequence[str], task: str) -> list[str]:
     elif "spans" in COLUMNS[task]:
         notes += _spans(rows, places)
         names = Counter(span[2] for row in rows for span in row["spans"])
-        notes += _alike(names, "Labels", "Each counts as a class of its own.")
+        notes += _alike(names, "Labels", _ONE_CLASS)
     else:
         notes += _questions(rows, places)
     groups = Counter(row["group"] for row in rows if isinstance(row.get("group"), str))
@@ -100,7 +102,7 @@ def _markup(texts: Sequence[Any], places: Sequence[str]) -> list[str]:
 
 
 def _labels(labels: Counter[str], rows: Sequence[Row], places: Sequence[str]) -> list[str]:
-    notes = _alike(labels, "Labels", "Each counts as a class of its own.")
+    notes = _alike(labels, "Labels", _ONE_CLASS)
     if len(labels) > 20 and len(labels) > labels.total() / 5:
         notes.append(
             f"There are {len(labels)} different labels in {labels.total()} rows. Are these classes, or was another column meant?"

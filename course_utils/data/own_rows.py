@@ -134,6 +134,17 @@ class Rows:
                 label = label[0] if label else None
             made.append((number, {"text": record.get(taken["text"]), "label": label}))
         self._places_of_ones([row for _, row in made])
+        spaced = [
+            row
+            for _, row in made
+            if isinstance(row["label"], str) and row["label"].strip() not in ("", row["label"])
+        ]
+        for row in spaced:
+            row["label"] = row["label"].strip()
+        if spaced:
+            self.notes.append(
+                f"Labels with spaces at their ends, in {counted(len(spaced), 'row')}: the spaces were left out."
+            )
         labels = [row["label"] for _, row in made if row["label"] not in (None, "")]
         numbers = [label for label in labels if isinstance(label, bool | int | float)]
         if labels and len(numbers) == len(labels):

@@ -88,6 +88,7 @@ READ: dict[str, tuple[str | bytes, str, Any, str]] = {
     "floats-and-integers.csv": ("text,label\nx,1\ny,1.0\n", C, 2, "may be the same: '1', '1.0'"),
     "truth-and-numbers.jsonl": (lines({"text": "x", "label": True}, {"text": "y", "label": 1}), C, 2, "may be the same: 'True', '1'"),
     "hyphens.csv": ("text,label\nx,not-spam\ny,not_spam\n", C, 2, "may be the same: 'not-spam', 'not_spam'"),
+    "spaces-at-the-ends.csv": ("text,label\nhello,a \nworld,b\n", C, AB, "Labels with spaces at their ends, in 1 row: the spaces were left out"),
     "several-in-one.csv": ("text,label\nx,27\ny,3\nz,\"27,3\"\n", C, 3, "several in one: '27,3'"),
     "one-class.csv": ("text,label\nx,a\ny,a\n", C, 2, "All rows have the label 'a'"),
     "the-wrong-way-round.csv": (f"text,label\nok,{'the parcel came late ' * 3}\nbad,{'and it was broken ' * 3}\n", C, 2, "the wrong way round"),
