@@ -855,7 +855,7 @@ show_table(["wrong labels found in a tenth of the rows, three seeds",
 
 # %% tags=["skip-grading"]
 for place in doubtful(pool, y[pool], keys_of(pool, by_group=True))[:6]:
-    print(f"{names[y[pool[place]]]:13} {texts[pool[place]][:70]}")
+    print(f"{names[y[pool[place]]]:13} {' '.join(texts[pool[place]].split())[:70]}")
 
 # %% [markdown]
 # These six labels of your file are the most doubtful ones. Are they wrong, or only hard? A person has to say, but reads six rows and not a thousand.
@@ -1960,7 +1960,8 @@ check("your_own_dataset.predictions")
 wrong = np.flatnonzero(said[winner] != y[validation])
 for place in wrong[:8]:
     print(f"{winner}: {names[y[validation][place]]:13} taken for "
-          f"{names[said[winner][place]]:13} {texts[validation[place]][:45]}")
+          f"{names[said[winner][place]]:13} "
+          f"{' '.join(texts[validation[place]].split())[:45]}")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "report", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # *Write your report here.*
