@@ -1109,7 +1109,7 @@ strips(reader, tests["task 2, known names"][1])
 # ### What it gets wrong
 #
 # Scores do not show what the reader gets wrong.
-# Here the right answer is in a green box, and the reader's answer is underlined. This list compares places, not words. So it
+# Here the right answer is in a green box and in [brackets]. The reader's answer is underlined and in {braces}. This list compares places, not words. So it
 # may include answers that exact match counted as right: the words were right, but the place was not. Look for the pattern: what does it do when you
 # ask about a thing?
 
@@ -1343,7 +1343,7 @@ find_the_control(
     [silent_everywhere, other_thresholds, capitals, silent_at_random])
 
 # %% [markdown]
-# What does it get wrong? The right answer is in a green box, the reader's answer is underlined.
+# What does it get wrong? The marks are those of section 6. Each question is about another text.
 
 # %% tags=["skip-grading"]
 kept = [
@@ -1466,7 +1466,8 @@ show_scores("F1 on the test part, from 0 to 1",
 #
 # ### Your own text
 #
-# Change names, add sentences, ask about something that is not there. Where does it break?
+# Change names, add sentences, ask about something that is not there. Where does it break? The third text is a story: does the reader still answer it
+# after its training on prose?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import question_box

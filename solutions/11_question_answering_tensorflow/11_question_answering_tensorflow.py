@@ -1125,7 +1125,7 @@ find_the_control(
 # ### Where it looks, and what it gets wrong
 #
 # These are the strips and the failures of lab 10. The darker a token, the higher its probability as the first or the last token of the answer. Among
-# the failures, the right answer is in a green box, and the reader's answer is underlined.
+# the failures, the right answer is in a green box and in [brackets], and the reader's answer is underlined and in {braces}.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import Answered, answer_gallery, show_strips
