@@ -1439,12 +1439,10 @@ for name, logits in kept.items():
 show_table(["on validation", "confidence", "accuracy", "calibration error",
             "a perfect model has", "temperatures", "error with them",
             "a perfect model has"], lines)
-show_figure(
-    before_and_after(errors, floors),
-    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained "
+show_figure(before_and_after(errors, floors), alt=(
+    "Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained "
     "and with a temperature; a black line at each bar is the range of perfect models. "
-    "As trained, the two that were trained are far above it.",
-)
+    "As trained, the two that were trained are far above it."))
 measured("your_own_dataset.sure", shown=len(errors) == 3 and all(
     errors[name][0] >= 2 * errors["frozen"][0] for name in ("LoRA", "fine-tuned")))
 
