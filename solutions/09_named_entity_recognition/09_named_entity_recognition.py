@@ -1327,7 +1327,7 @@ measured("named_entity_recognition.hardest",
          shown=min(LABELS, key=lambda label: by_label[label][2]) == "Location")
 
 # %% [markdown]
-# Read the table slowly.
+# Now read the first table of this section slowly, the one with all finders on four sets.
 #
 # - **Rules** are hard to beat where the form alone is enough. They are of little help where the context decides: the form of *2012* does not say
 #   whether it is the year of a degree or of a new job. They learn nothing, and do about the same on all sets.
