@@ -96,6 +96,9 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
 def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, str]:
     """A table of texts as HTML and as plain text, for :func:`show_table` and for what holds tables."""
     lines = [[*head], *([*row] for row in rows)]
+    widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    # On a narrow page, names of several words would otherwise have a line for each word.
+    first = f"min-width:{min(8, widths[0] // 2)}em;"
     right = [
         place > 0 and 2 * sum(bool(_NUMBER.match(cell)) for cell in column) >= len(column) - column.count("")
         for place, (_, *column) in enumerate(zip(*lines, strict=True))
@@ -103,14 +106,13 @@ def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, st
     html = "".join(
         "<tr style='background:none'>"
         + "".join(
-            f'<{tag} style="{_CELL};text-align:{"right" if right[column] else "left"};{LINE if number else ""}">{inline(cell)}</{tag}>'
+            f'<{tag} style="{_CELL};text-align:{"right" if right[column] else "left"};{"" if column else first}{LINE if number else ""}">{inline(cell)}</{tag}>'
             for column, cell in enumerate(line)
             for tag in ["td" if number or not cell else "th"]  # an empty corner heads nothing
         )
         + "</tr>"
         for number, line in enumerate(lines)
     )
-    widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
     text = "\n".join(
         "  ".join(
             plain(cell).rjust(width) if numbers else plain(cell).ljust(width)

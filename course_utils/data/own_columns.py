@@ -129,6 +129,15 @@ class Columns:
                     f"columns= gives {role} two columns, {column!r} and {twice[0]!r}; keep one of them."
                 )
 
+    def like_groups(self, taken: Mapping[str, str]) -> list[str]:
+        """The free columns whose values come again: five of them at least, in two rows each on the average."""
+        found = []
+        for column in self._free(taken):
+            values = [value for value in self._values(column) if isinstance(value, str | int)]
+            if 5 <= len({str(value) for value in values}) <= len(values) / 2 and _words(values) < 4:
+                found.append(column)
+        return found
+
     def _free(self, taken: Mapping[str, str]) -> list[str]:
         return [column for column in self.there if column not in taken.values()]
 
@@ -181,6 +190,7 @@ class Columns:
                 fits = all(isinstance(value, str) for value in values) and (
                     sum(map(len, values)) >= 10 * len(values) or (_words(values) > 1.5 and not _ids(values))
                 )
+                fits = fits and not _no_prose(values)
             elif role == "label":
                 different = len({str(value) for value in values})
                 fits = len(plain) == len(values) and 1 < different <= max(2, len(values) / 3)
@@ -206,6 +216,10 @@ class Columns:
                 used[role] = fitting[0]
             if len(fitting) > 1:
                 several.append(f"For {role}, {listed(fitting, 6)} look possible.")
+            if role == "spans" and not fitting:
+                several.append(
+                    'A row needs its whole text, and where each entity stands in it: [[0, 3, "PER"]] for the first three characters.'
+                )
             column = fitting[0] if len(fitting) == 1 else f"COLUMN WITH THE {role.upper()}"
             said.append(f'"{column}": "{role}"')
         example = f"read_file(FILE, TASK, columns={{{', '.join(said)}}})"
@@ -246,4 +260,12 @@ def _ids(values: Sequence[Any]) -> bool:
     return bool(values) and all(
         isinstance(value, int | float) or bool(re.fullmatch(r"\S*\d\S*", str(value).strip()))
         for value in values
+    )
+
+
+def _no_prose(values: Sequence[str]) -> bool:
+    """Whether all values are addresses of people or pages, or a third of their characters are digits, as in dates and times."""
+    together = "".join("".join(values).split())
+    return sum(map(str.isdigit, together)) * 3 >= len(together) or all(
+        re.fullmatch(r"\S+(@|://)\S+", value.strip()) for value in values
     )

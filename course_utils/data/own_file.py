@@ -20,7 +20,7 @@ from course_utils.data.own_encoding import SAVE, decoded
 from course_utils.data.own_json import from_json
 from course_utils.data.own_look import cure, look, refuse_if_none_is_sound
 from course_utils.data.own_rows import Rows
-from course_utils.data.own_table import from_text, sentences, tabled
+from course_utils.data.own_table import from_text, mentions, sentences, tabled
 from course_utils.workbook import WorkbookProblem, read_workbook
 
 __all__ = ["FileProblem", "OwnFile", "cure", "read_file"]
@@ -74,7 +74,7 @@ def read_file(
         if not records:
             raise FileProblem(f"{path.name} has no rows. Was it saved before it was filled in?")
         if "spans" in COLUMNS[task]:
-            records = sentences(path.name, records, notes)
+            records = mentions(path.name, sentences(path.name, records, notes), notes)
         rows, places = Rows(path.name, task, records, notes).made(dict(columns or {}))
         refuse_if_none_is_sound(path.name, rows, places, task)
         return OwnFile(path.name, task, rows, places, (*notes, *look(rows, places, task)))

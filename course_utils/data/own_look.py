@@ -16,6 +16,8 @@ from course_utils.data.own_json import kind_of
 _NOTHING = {"na", "n/a", "nan", "none", "null", "nil", "\\n", "#n/a", "#nv", "#na", "-", "--", "?", "<na>", "missing", "undefined", "nat", "-1"}  # fmt: skip
 """What programs and people write where there is nothing, in small letters."""
 
+_ONE_CLASS = "Each counts as a class of its own. If one is meant, write it alike in the file."
+
 _LOOK_ALIKE = str.maketrans("аеорсухіјѕвнкмтαορνικ", "aeopcyxijsbhkmtaopvik")
 """Small letters of Cyrillic and Greek that look like Latin ones."""
 
@@ -26,13 +28,14 @@ def look(rows: Sequence[Row], places: Sequence[str], task: str) -> list[str]:
     text = "context" if "context" in COLUMNS[task] else "text"
     for column in (text, "label", "group"):
         notes += _nothing([row.get(column) for row in rows], places, column)
+    notes += _markup([row.get(text) for row in rows], places)
     if task == "classification":
         labels = [row["label"] for row in rows if isinstance(row.get("label"), str)]
         notes += _labels(Counter(labels), rows, places)
     elif "spans" in COLUMNS[task]:
         notes += _spans(rows, places)
         names = Counter(span[2] for row in rows for span in row["spans"])
-        notes += _alike(names, "Labels", "Each counts as a class of its own.")
+        notes += _alike(names, "Labels", _ONE_CLASS)
     else:
         notes += _questions(rows, places)
     groups = Counter(row["group"] for row in rows if isinstance(row.get("group"), str))
@@ -85,8 +88,21 @@ def _nothing(values: Sequence[Any], places: Sequence[str], column: str) -> list[
     ]
 
 
+_MARKUP = re.compile(r"</[a-z]\w*>|<br ?/?>|&(amp|lt|gt|quot|nbsp|#\d+);", re.IGNORECASE)
+
+
+def _markup(texts: Sequence[Any], places: Sequence[str]) -> list[str]:
+    found = [number for number, text in enumerate(texts) if isinstance(text, str) and _MARKUP.search(text)]
+    if len(found) * 10 < len(texts):
+        return []
+    sign = _MARKUP.search(texts[found[0]])[0]
+    return [
+        f"Texts with HTML, such as {sign!r}: {len(found)} of {len(texts)} ({_where(found, places)}). A model reads it as words."
+    ]
+
+
 def _labels(labels: Counter[str], rows: Sequence[Row], places: Sequence[str]) -> list[str]:
-    notes = _alike(labels, "Labels", "Each counts as a class of its own.")
+    notes = _alike(labels, "Labels", _ONE_CLASS)
     if len(labels) > 20 and len(labels) > labels.total() / 5:
         notes.append(
             f"There are {len(labels)} different labels in {labels.total()} rows. Are these classes, or was another column meant?"

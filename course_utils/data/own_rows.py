@@ -22,6 +22,16 @@ _MARK = re.compile(r"([BIESLUM])[-:_](.+)", re.IGNORECASE)
 _OUTSIDE = {"O", "o", "0", "_", "-", ""}
 
 
+def _example(columns: Sequence[str]) -> str:
+    """How to say that one of these columns has the groups."""
+    if not columns:
+        return ""
+    return (
+        f" Perhaps {' or '.join(map(repr, columns[:3]))} says which rows do: "
+        f'read_file(FILE, TASK, columns={{"{columns[0]}": "group"}}).'
+    )
+
+
 class Rows:
     """The records of a file, on their way to rows of a task."""
 
@@ -76,7 +86,7 @@ class Rows:
             )
             self.notes.append(
                 f"{why}, so each row is a group of its own. If rows belong together (an author, a customer, "
-                "a day), the test will look too good."
+                "a day), the test will look too good." + _example(columns.like_groups(taken))
             )
 
     def _cell(self, number: int, column: str, beginnings: str) -> Any:
@@ -124,6 +134,17 @@ class Rows:
                 label = label[0] if label else None
             made.append((number, {"text": record.get(taken["text"]), "label": label}))
         self._places_of_ones([row for _, row in made])
+        spaced = [
+            row
+            for _, row in made
+            if isinstance(row["label"], str) and row["label"].strip() not in ("", row["label"])
+        ]
+        for row in spaced:
+            row["label"] = row["label"].strip()
+        if spaced:
+            self.notes.append(
+                f"Labels with spaces at their ends, in {counted(len(spaced), 'row')}: the spaces were left out."
+            )
         labels = [row["label"] for _, row in made if row["label"] not in (None, "")]
         numbers = [label for label in labels if isinstance(label, bool | int | float)]
         if labels and len(numbers) == len(labels):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.data.own import FileProblem, counted
-from course_utils.data.own_columns import GROUPS, KNOWN, Record, norm
+from course_utils.data.own_columns import GROUPS, KNOWN, NAMES, Record, norm
 
 _FORMS = (
     (r"T\d+\t\S+ \d+ \d+", "brat's .ann, which has places in the .txt beside it. Write both as JSON Lines: a text and its spans in each line."),
@@ -324,12 +324,18 @@ def _named(cells: Sequence[Any]) -> int:
 
 
 def _header(lines: Sequence[Sequence[Any]]) -> int:
-    """Which line has the names of the columns: the first, unless a wider one below has more names, and two at least."""
+    """Which line has the names of the columns: the first, unless a wider one below has more names, and two at least.
+
+    Lines of a single cell above a table are a title, whatever the names below are.
+    """
     best = max(range(len(lines)), key=lambda number: (_named(lines[number]), -number))
     width = [sum(bool(str(cell or "").strip()) for cell in cells) for cells in lines]
     named = _named(lines[best])
     if named >= 2 and named > _named(lines[0]) and (width[0] < width[best] or not _named(lines[0])):
         return best
+    wide = [number for number, cells in enumerate(width) if cells > 1]
+    if wide and len(wide) == len(lines) - wide[0] >= 3 and not any(map(_named, lines[: wide[0]])):
+        return wide[0]
     return 0
 
 
@@ -566,3 +572,43 @@ def sentences(name: str, records: list[Record], notes: list[str]) -> list[Record
     if without:
         notes.append(f"{counted(without, 'word')} without a tag: no part of a name, as if there were an O.")
     return found
+
+
+_STARTS = ("start", "start_offset", "start_char", "begin", "begin_offset")
+_ENDS = ("end", "end_offset", "end_char", "stop")
+_KINDS = ("label", "type", "entity_type", "entity_label", "category", "class", "tag")
+
+
+def mentions(name: str, records: list[Record], notes: list[str]) -> list[Record]:
+    """The texts of a table with an entity and its place in each row; of any other table the records as they are.
+
+    Raises:
+        FileProblem: a place is no whole number.
+    """
+    columns = [column for column in records[0][1] if column]
+    text = _one_of(columns, NAMES["entities"]["text"].split())
+    start, end, kind = (_one_of(columns, names) for names in (_STARTS, _ENDS, _KINDS))
+    if None in (text, start, end, kind) or str(records[0][1].get(kind)).startswith("["):
+        return records
+    found: dict[str, Record] = {}
+    for place, record in records:
+        given = str(record.get(text) or "")
+        _, merged = found.setdefault(given, (place, {**record, "spans": []}))
+        places = [str(record.get(column) or "0").strip() for column in (start, end)]
+        if not str(record.get(kind) or "").strip():  # a text without entities
+            continue
+        if not all(re.fullmatch(r"-?\d+(\.0+)?", each) for each in places):
+            raise FileProblem(
+                f"{name}, {place}: {start!r} and {end!r} must be whole numbers, counted in characters; they are {', '.join(map(repr, places))}."
+            )
+        span = [*(int(float(each)) for each in places), str(record[kind]).strip()]
+        if span not in merged["spans"]:
+            merged["spans"].append(span)
+    notes.append(
+        f"Form: an entity in each row; {counted(len(records), 'row')} became {counted(len(found), 'text')}."
+    )
+    used = (start, end, kind)
+    return [
+        (place, {column: value for column, value in record.items() if column not in used})
+        for place, record in found.values()
+    ]

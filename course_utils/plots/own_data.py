@@ -118,7 +118,10 @@ def intervals(found: Mapping[str, Difference], title: str) -> Figure:
         colour = _COLOURS[3] if inside else _COLOURS[1] if each.value > 0 else _COLOURS[2]
         axes.plot([each.low, each.high], [place, place], color=colour, linewidth=3)
         axes.plot([each.value], [place], "o", color=colour, markersize=9)
-        axes.text(each.high, place + 0.16, each.verdict, ha="right", va="bottom", fontsize=9)
+        axes.text(
+            each.high, place + 0.16, each.verdict, ha="right", va="bottom", fontsize=9,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
     axes.axvline(0, color="#000000", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(found)), list(found)[::-1])
     axes.set(xlabel=title, ylim=(-0.5, len(found) - 0.3))
@@ -127,11 +130,15 @@ def intervals(found: Mapping[str, Difference], title: str) -> Figure:
     return figure
 
 
-def before_and_after(errors: Mapping[str, tuple[float, float]]) -> Figure:
-    """Calibration errors, before and after a temperature.
+def before_and_after(
+    errors: Mapping[str, tuple[float, float]],
+    floors: Mapping[str, tuple[tuple[float, float], tuple[float, float]]],
+) -> Figure:
+    """Calibration errors, before and after a temperature, each beside what perfect models have.
 
     Args:
         errors: model -> the error before, and after.
+        floors: model -> the range of the errors of perfect models before, and after.
     """
     from matplotlib.figure import Figure
 
@@ -140,9 +147,14 @@ def before_and_after(errors: Mapping[str, tuple[float, float]]) -> Figure:
     places = np.arange(len(errors))
     for shift, label, colour in ((-0.2, "as trained", _COLOURS[2]), (0.2, "with a temperature", _COLOURS[1])):
         values = [pair[int(shift > 0)] for pair in errors.values()]
-        axes.bar(places + shift, values, width=0.36, color=colour, label=label)
+        axes.bar(places + shift - 0.04, values, width=0.26, color=colour, label=label)
+        low, high = np.transpose([floors[name][int(shift > 0)] for name in errors])
+        axes.vlines(
+            places + shift + 0.13, low, high, colors="#000000", linewidth=4,
+            label="95 % of perfect models" if shift > 0 else None,
+        )  # fmt: skip
         for place, value in zip(places, values, strict=True):
-            axes.text(place + shift, value + 0.003, f"{value:.3f}", ha="center", fontsize=9)
+            axes.text(place + shift - 0.04, value + 0.003, f"{value:.3f}", ha="center", fontsize=9)
     axes.set_xticks(places, list(errors))
     axes.set_ylabel("calibration error")
     axes.margins(y=0.12)

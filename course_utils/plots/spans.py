@@ -80,7 +80,7 @@ class Answered:
 def answer_gallery(
     examples: Sequence[QuestionExample], answers: Sequence[Answered], limit: int = 4, title: str = "questions"
 ) -> None:
-    """Shows the first questions that were answered with a wrong place, with both answers marked in the text.
+    """Shows questions that were answered with a wrong place, with both answers marked in the text: the first of each document before others.
 
     The right answer is green and in [brackets]; the reader's answer is orange, underlined, and in {braces}.
 
@@ -94,10 +94,14 @@ def answer_gallery(
         if (said.start, said.end) not in (list(example.answers) or [(0, 0)])
     ]
     headline = f"{len(wrong)} of {len(examples)} {title} are answered with the wrong part of the text" + (
-        f"; the first {limit}:" if len(wrong) > limit else (":" if wrong else ".")
+        f"; {limit} of them:" if len(wrong) > limit else (":" if wrong else ".")
     )
+    first: dict[str, tuple[QuestionExample, Answered]] = {}
+    for pair in wrong:
+        first.setdefault(pair[0].document, pair)
+    others = [pair for pair in wrong if first[pair[0].document] is not pair]
     blocks, lines = [], [headline]
-    for example, said in wrong[:limit]:
+    for example, said in [*first.values(), *others][:limit]:
         marked = _marked(example, said)
         word = "" if said.end else " <i>(the reader found no answer)</i>"
         blocks.append(

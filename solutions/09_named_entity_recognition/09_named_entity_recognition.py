@@ -145,7 +145,7 @@ for start, end, label in sorted(by_hand.entities)[:9]:
     print(f"{start:4} {end:4}  {by_hand.text[start:end]!r:40} {label}")
 
 # %% [markdown]
-# Two rules fix this, and their order matters.
+# Two rules fix this. The first one comes first because white space makes a span look longer than it is.
 #
 # 1. **Trim.** White space at both ends of a span is cut off (spaces, tabs, line breaks). Spans that are then empty are dropped. Nothing
 #    else is cut: the full stop of *Ltd.* and the brackets of *(Hons)* belong to the entity.
@@ -1327,7 +1327,7 @@ measured("named_entity_recognition.hardest",
          shown=min(LABELS, key=lambda label: by_label[label][2]) == "Location")
 
 # %% [markdown]
-# Read the table slowly.
+# Now read the first table of this section slowly, the one with all finders on four sets.
 #
 # - **Rules** are hard to beat where the form alone is enough. They are of little help where the context decides: the form of *2012* does not say
 #   whether it is the year of a degree or of a new job. They learn nothing, and do about the same on all sets.
@@ -1503,7 +1503,7 @@ no_labels = [[[(start, end) for start, end, _ in each] for each in some]
              for some in (true, found)]
 print(f"F1 of boundaries alone, whatever the label: {span_f1(*no_labels).score:.3f}")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 here = halves["test"]
 true, pieces = [list(each.entities) for each in here], [each.piece for each in here]
 asked, asked_seconds = load_asked()
@@ -1605,7 +1605,7 @@ for finder in ("fine-tuned", "rules", "at random"):
 show_table([f"{where}: {true} entities", "right", *KINDS_OF_FAILURE], rows)
 
 # %% [markdown]
-# The rules miss most entities, so a person would have to read every text again. The model misses few, and invents more. Which of its errors would cost
+# The rules miss most entities, so a person would have to read every text again. The model misses few, and invents more than it misses. Which of its errors would cost
 # a person the most time? That depends on the work, and F1 does not know it.
 #
 # Now the worst résumé of all, as it should be and as the model sees it:
@@ -1673,7 +1673,7 @@ show_scores("F1, unseen templates",
 # tokenizer that truncates cuts off the rest without any warning. That is why `tags_of` above reads long texts in windows. Put résumés of `development` together,
 # eight to a text, and compare with what is left if you cut at 512:
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
 print(f"the longest résumé has {longest} pieces")
 joined_texts, joined_gold = [], []

@@ -1005,11 +1005,11 @@ show_figure(
 )
 
 # %% [markdown]
-# The three runs were made beforehand, on 30 November 2026: same recipe, other stories, other first weights of the head. Seed 1 is the one of the weights
-# that come with the course, in a later run. (If you train, your own run takes its place.) Look at the shape of the curves (lab 11 shows one in TensorFlow): a quick fall, a **plateau**
-# on which little happens, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
+# The three runs were made beforehand, on 30 November 2026: same recipe, other stories, other first weights of the head. The weights
+# that come with the course have seed 1, too; the curve comes from a later run. (If you train, your own run takes its place.) Look at the shape of the loss (lab 11 shows one in TensorFlow):
+# a quick fall, a **plateau** on which it falls only slowly, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
 # more: fewer than half of its answers are right. After the drop it answers as if it had found the trick: *find the last sentence with the name from the question, and take its place*.
-# Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains nothing, so the loss stays where it is
+# Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains little, so the loss falls slowly
 # until the reader has all of it.
 #
 # Now the test, on new stories: first with known names, then with people and places whose names never occurred in training. For comparison there are
@@ -1032,7 +1032,7 @@ tests = {
 }
 given = {name: ask(reader, examples) for name, examples in tests.items()}
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 table, rows = {}, []
 for name, examples in tests.items():
     said = {
@@ -1109,7 +1109,7 @@ strips(reader, tests["task 2, known names"][1])
 # ### What it gets wrong
 #
 # Scores do not show what the reader gets wrong.
-# Here the right answer is in a green box, and the reader's answer is underlined. This list compares places, not words. So it
+# Here the right answer is in a green box and in [brackets]. The reader's answer is underlined and in {braces}. This list compares places, not words. So it
 # may include answers that exact match counted as right: the words were right, but the place was not. Look for the pattern: what does it do when you
 # ask about a thing?
 
@@ -1343,7 +1343,7 @@ find_the_control(
     [silent_everywhere, other_thresholds, capitals, silent_at_random])
 
 # %% [markdown]
-# What does it get wrong? The right answer is in a green box, the reader's answer is underlined.
+# What does it get wrong? The marks are those of section 6. Each question is about another text.
 
 # %% tags=["skip-grading"]
 kept = [
@@ -1366,7 +1366,7 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # replacement from these. Whole texts are drawn, because questions about one text succeed and fail together. The last row says how far apart two
 # readers must be before these texts can tell them apart, if their mistakes have nothing to do with each other.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.data.paragraphs import load_asked
 
 FLOOR = "the reader's answers, each to the next question"
@@ -1466,7 +1466,8 @@ show_scores("F1 on the test part, from 0 to 1",
 #
 # ### Your own text
 #
-# Change names, add sentences, ask about something that is not there. Where does it break?
+# Change names, add sentences, ask about something that is not there. Where does it break? The third text is a story: does the reader still answer it
+# after its training on prose?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import question_box
@@ -1533,7 +1534,7 @@ show_scores("F1 on half of development, from 0 to 1",
 # ### Find the text first (optional)
 #
 # So far, each question came with its text. At work you have a shelf of texts, and nobody says which one answers the question. So a **retriever** finds the text, and your
-# reader points in it. The oldest retriever needs ten lines: TF-IDF (lab 07) turns the question and each text into weighted counts of their words, and the
+# reader points in it. A classic retriever needs ten lines: TF-IDF (lab 07) turns the question and each text into weighted counts of their words, and the
 # text with the largest dot product is on top.
 #
 # The shelf has all texts of the training and the development part. The questions are those of the development part that have an answer, and the

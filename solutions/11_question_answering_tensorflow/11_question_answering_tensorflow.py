@@ -726,7 +726,9 @@ show_table(["widths 2, 2, 3, 4", "graphs", "runs of `print`"], rows)
 # The trap is the same: with fixed shapes, each width costs a graph. The way out is the same, too: leave the width open, with `None` here and with
 # `dynamic=True` there. (PyTorch's default, `None`, tries a fixed width first and leaves it open from the second width on. So it makes two graphs.)
 #
-# But `print` is not the same. In TensorFlow it runs only while a graph is made. `torch.compile` still runs it at every call.
+# But `print` is not the same. In TensorFlow it runs only while a graph is made. `torch.compile` still runs it at every call: the graph ends above the
+# `print`, Python takes over, and what follows becomes another graph. This is called a **graph break**. To see one, write `x = x + 1` above the `print`
+# and run both cells again: PyTorch then makes twice as many graphs.
 #
 # ### Exercise 8: `answer`
 #
@@ -980,7 +982,7 @@ def exactly(texts, examples):
     return accuracy([squad_scores(text, one.answer_texts)[0]
                      for text, one in zip(texts, examples, strict=True)])
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 given = {name: ask(asked, examples) for name, examples in sets.items()}
 table, scored, exact = {}, [], {}
 for name, examples in sets.items():
@@ -1123,7 +1125,7 @@ find_the_control(
 # ### Where it looks, and what it gets wrong
 #
 # These are the strips and the failures of lab 10. The darker a token, the higher its probability as the first or the last token of the answer. Among
-# the failures, the right answer is in a green box, and the reader's answer is underlined.
+# the failures, the right answer is in a green box and in [brackets], and the reader's answer is underlined and in {braces}.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import Answered, answer_gallery, show_strips

@@ -453,6 +453,11 @@ slip("LoRALinear", "MergedWithoutBias", "The merged layer does not have the bias
      "as yours?",
      ("            layer.bias.copy_(self.base.bias)\n", "            layer.bias.fill_(0.0)\n"))
 
+slip("LoRALinear", "MergedSharesBias", "The merged layer has the very bias of the base, not a copy.",
+     "Both layers now hold one tensor: whatever changes the bias of the merged layer changes the base, too. "
+     "Copy the numbers into the new layer's own bias.",
+     ("            layer.bias.copy_(self.base.bias)\n", "            layer.bias = self.base.bias\n"))
+
 slip("LoRALinear", "MergedInPlace", "Merging changes the base.",
      "You add the correction to the base itself. If you merge twice or continue training, it counts twice.",
      ("layer.weight.copy_(self.base.weight + self.scale * (self.up @ self.down))",

@@ -452,6 +452,13 @@ def test_the_gallery_marks_what_is_right_and_what_was_said(shown):
     assert "&lt;park&gt;" in bundle["text/html"] and "no answer" in bundle["text/html"]
     answer_gallery(examples[:1], [Answered(39, 43, 1.0)])
     assert shown[1]["text/plain"].startswith("0 of 1 questions")
+    of_two_texts = [
+        QuestionExample(context, f"{number}?", (right,), str(number), document)
+        for number, document in enumerate("aab")
+    ]
+    answer_gallery(of_two_texts, [Answered(0, 3, 1.0)] * 3, limit=2)
+    assert "2 of them" in shown[2]["text/plain"]
+    assert [line for line in shown[2]["text/plain"].splitlines() if line.endswith("?")] == ["0?", "2?"]
 
 
 def test_the_box_answers_what_is_typed_and_has_examples_without_a_kernel(monkeypatch):
