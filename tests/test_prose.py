@@ -60,11 +60,7 @@ LONG = {
     "solutions/06_transformer_tensorflow/06_transformer_tensorflow.py": 2,
     "solutions/07_text_classification/07_text_classification.py": 4,
     "solutions/08_language_model_and_summarizer/08_language_model_and_summarizer.py": 2,
-    "solutions/09_named_entity_recognition/09_named_entity_recognition.py": 2,
-    "solutions/10_question_answering_pytorch/10_question_answering_pytorch.py": 4,
-    "solutions/11_question_answering_tensorflow/11_question_answering_tensorflow.py": 1,
     "solutions/12_text_to_text/12_text_to_text.py": 17,
-    "solutions/13_your_own_dataset/13_your_own_dataset.py": 3,
 }
 """How many longer sentences a page may have: as many as on 30 November 2026. A page that is not here may have none."""
 

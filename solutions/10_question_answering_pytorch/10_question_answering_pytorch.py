@@ -384,8 +384,8 @@ show_table(["set", "questions", "windows", "targets", "come back complete"], row
 #
 # ### Exercise 4: `SpanHead`
 #
-# The encoder gives a vector for each token. The head turns it into two numbers, with one linear layer: how well the token fits as the answer's **first**
-# token, and how well as its **last** (Devlin et al. 2019, section 4.2):
+# The encoder gives a vector for each token. The head turns it into two numbers, with one linear layer. They say how well the token fits as the
+# answer's **first** token, and how well as its **last** (Devlin et al. 2019, section 4.2):
 #
 # $$s_i = w_s \cdot h_i + b_s \qquad e_i = w_e \cdot h_i + b_e$$
 #
@@ -1006,8 +1006,8 @@ show_figure(
 
 # %% [markdown]
 # The three runs were made beforehand, on 30 November 2026: same recipe, other stories, other first weights of the head. The weights
-# that come with the course have seed 1, too; the curve comes from a later run. (If you train, your own run takes its place.) Look at the shape of the loss (lab 11 shows one in TensorFlow):
-# a quick fall, a **plateau** on which it falls only slowly, then a drop. How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
+# that come with the course have seed 1, too; the curve comes from a later run. (If you train, your own run takes its place.) Look at the shape of
+# the loss: a quick fall, a **plateau** on which it falls only slowly, then a drop. (Lab 11 shows one in TensorFlow.) How long the plateau lasts differs: until about step 90, 50 and 70. On it the reader seems to know that answers are places, and little
 # more: fewer than half of its answers are right. After the drop it answers as if it had found the trick: *find the last sentence with the name from the question, and take its place*.
 # Nobody wrote this rule into it. A likely reason for the plateau, not tested here: half of the trick gains little, so the loss falls slowly
 # until the reader has all of it.
@@ -1356,8 +1356,8 @@ answer_gallery(examples, kept, limit=4, title="questions about prose")
 # ### Which of them?
 #
 # Now compare your reader with two baselines that learn nothing, and with a rival that is only prompted: **SmolLM2**, the language
-# model of lab 08. It read four texts of the training part, each with two questions that it answers and one that it does not (*nothing*), then a new text with
-# its question, and wrote the answer. It also counts as silent if it gives the answer *nothing* a probability of at least a certain limit. Limit and number of texts were chosen on
+# model of lab 08. First it read four texts of the training part, each with two questions that it answers and one that it does not (*nothing*). Then
+# came a new text with its question, and SmolLM2 wrote the answer. It also counts as silent if it gives the answer *nothing* a probability of at least a certain limit. Limit and number of texts were chosen on
 # the development part: F1 was 0.235 with one text, 0.322 with two and 0.378 with four. (Four texts are 2,306 tokens; more were not tried.) Its answers
 # were kept, because they take minutes.
 #
@@ -1439,8 +1439,8 @@ show_table([f"{len(some)} questions", "MB of weights", "seconds", "learned from"
 # whose answer is *the*, because articles do not count). A higher threshold gains correct silences and loses correct answers. Then look at the paired
 # differences: with fifty texts, two readers that differ by a few points cannot be told apart.
 #
-# SmolLM2 has six times as many weights as the reader and is clearly behind it: 0.365, against 0.546 for the reader that comes with the course,
-# a difference of 0.181 (0.069 to 0.292). SmolLM2 saw 12 questions with their answers, and the reader 531 after its stories. And 20 of its 69 answers
+# SmolLM2 has six times as many weights as the reader and is clearly behind it: 0.365, against 0.546 for the reader that comes with the course. The
+# difference is 0.181 (0.069 to 0.292). SmolLM2 saw 12 questions with their answers, and the reader 531 after its stories. And 20 of its 69 answers
 # are not in the text, which cannot happen to a model that points at tokens. A larger language model was not tried.
 #
 # ### The test, once

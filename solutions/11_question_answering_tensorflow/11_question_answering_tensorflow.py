@@ -830,8 +830,8 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe is the same as in lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps
-# and then falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every
+# The recipe is the same as in lab 10: 200 batches of 16 stories, frozen embeddings, no dropout. The learning rate rises in the first tenth of the
+# steps and then falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every
 # new width. In section 7 you see how long it takes to make one: it is part of the first step of `fit`.
 #
 # The training takes about two minutes. If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then lab 10's

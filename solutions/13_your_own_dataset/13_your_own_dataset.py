@@ -868,8 +868,8 @@ for place in doubtful(pool, y[pool], keys_of(pool, by_group=True))[:6]:
 # *classes*, so that a rare one counts as much as a frequent one. And mistakes about rare classes can cost more in training. With **class weights**,
 # the loss of each row is multiplied by a number that is larger the rarer its class is.
 #
-# The cell below makes the default set's first class rare in the training rows and in validation (a file of your own stays
-# as it is), and shows both measures, without and with class weights.
+# The cell below makes the default set's first class rare in the training rows and in validation. (A file of your own stays as it is.) It shows both
+# measures, without and with class weights.
 
 # %% tags=["skip-grading"]
 from sklearn.metrics import f1_score
@@ -1503,8 +1503,9 @@ print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parame
 # %% [markdown]
 # As many numbers as in your own LoRA model: six layers, two corrections in each, and the last layer.
 #
-# Your loop in section 4 ran eight epochs, whatever happened. `Trainer` can look at the validation rows after each epoch (`eval_strategy`), stop when
-# their loss has not fallen for two of them (**early stopping**), and give you the best epoch instead of the last one (`load_best_model_at_end`). Where
+# Your loop in section 4 ran eight epochs, whatever happened. `Trainer` can look at the validation rows after each epoch (`eval_strategy`), and stop
+# when their loss has not fallen for two of them (**early stopping**). It can give you the best epoch instead of the last one
+# (`load_best_model_at_end`). Where
 # there is a GPU, `bf16` multiplies in numbers of 16 bits. `compute_metrics` gets all logits and labels, and returns whatever you want to see. Which
 # of the other options do you know from your own loop?
 
@@ -1725,8 +1726,8 @@ print("accuracy of its answers with shuffled labels: {:.3f} to {:.3f}; "
 # %% [markdown]
 # ### To the hub
 #
-# With an account and a network, the cell below publishes the folder: adapter, tokenizer and card. Then it loads the model as anybody could, from anywhere: the encoder comes under
-# its own name, your adapter is put on it, and you supply the names of the classes. The adapter does not store the class names; your card lists them.
+# With an account and a network, the cell below publishes the folder: adapter, tokenizer and card. Then it loads the model as anybody could, from
+# anywhere. The encoder comes under its own name, your adapter is put on it, and you supply the names of the classes. The adapter does not store the class names; your card lists them.
 # Nothing leaves your computer unless you fill in a name, and only you see the repository until you make it public.
 
 # %% tags=["skip-grading"]
