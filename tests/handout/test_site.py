@@ -111,6 +111,14 @@ def test_what_is_folded_in_the_notebook_is_folded_on_the_page(labs):
     assert folded
 
 
+def test_what_is_printed_in_one_go_is_one_output_although_kernels_send_it_in_pieces(lab, ran):
+    one, two = (new_output("stream", name="stdout", text=f"{word}\n") for word in ("one", "two"))
+    given(ran).outputs = copy.deepcopy([one, two, FIGURE, one])
+    for _ in range(2):  # the run itself stays as it is
+        shown = given(public_page(lab.release(), ran)).outputs
+        assert [each.get("text") for each in shown] == ["one\ntwo\n", None, "one\n"]
+
+
 def test_what_goes_to_stderr_is_not_shown(lab, ran):
     given(ran).outputs = [new_output("stream", name="stderr", text="/home/someone: a warning"), FIGURE]
     page = public_page(lab.release(), ran)
