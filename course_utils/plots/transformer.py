@@ -60,7 +60,6 @@ class MaskTable(NamedTuple):
 def mask_tables(tables: Sequence[MaskTable], rows: int = 3) -> Figure:
     """Who may look at whom, each table with its own words, column by column; allowed cells are bright and have a dot."""
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
     columns = -(-len(tables) // rows)
     width = 1.3 + 0.34 * max(len(table.keys) for table in tables)
@@ -79,8 +78,7 @@ def mask_tables(tables: Sequence[MaskTable], rows: int = 3) -> Figure:
         axes.set_visible(False)
     figure.supxlabel("keys: who is looked at", fontsize=10)
     figure.supylabel("queries: who looks", fontsize=10)
-    shades = [Patch(color="#fee838", label="• may look"), Patch(color="#00224e", label="hidden")]
-    figure.legend(handles=shades, loc="outside upper center", ncols=2, frameon=False, fontsize=10)
+    figure.suptitle("a dot: may look; no dot: hidden", fontsize=10)
     return figure
 
 

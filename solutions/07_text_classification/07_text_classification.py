@@ -88,7 +88,7 @@ from course_utils.data.documentation import load_documentation, plain_words
 
 documented, unfinished = load_documentation(), make_unfinished(6_000, seed=0)
 for example in documented[40::850]:
-    print(f"{example.library:13} {example.module:44} {example.text[:70]}")
+    print(f"{example.library:13} {example.text[:80]}\n{'':13} ({example.module})")
 print()
 for example in unfinished[:6]:
     print("are" if example.plural else "is ", " <-  ", example.text, "...")
