@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CSS_PIXELS_AN_INCH = 80
+_FITS_A_PHONE = 500  # pixels: a wider figure scrolls there, because its text would become too small
 _SHARPNESS = 2  # image pixels for each CSS pixel: crisp on high-resolution screens
 # Who says on the page what its theme is: JupyterLab, the course's web pages, Colab, VS Code.
 ON_DARK_PAGES = '[data-jp-theme-light="false"],html[data-theme="dark"],html[theme="dark"],body.vscode-dark'
@@ -48,8 +49,8 @@ def show_figure(figure: Figure, alt: str) -> None:
         pyplot.close(figure)
     name = f"figure-{hashlib.sha256(light.encode()).hexdigest()[:12]}"
     width = round(figure.get_figwidth() * _CSS_PIXELS_AN_INCH)
-    html = (
-        f'<img alt="{escape(alt)}" src="{light}" width="{width}" style="max-width:100%;height:auto" class="{name}">'
+    picture = f'<img alt="{escape(alt)}" src="{light}" width="{width}" style="max-width:100%;height:auto" class="{name}">'
+    html = (scrolling(picture, width) if width > _FITS_A_PHONE else picture) + (
         f"<style>@media screen{{:is({ON_DARK_PAGES}) .{name}{{content:url({at_night});background:none!important}}}}</style>"
     )
     publish({"text/html": html, "text/plain": alt})
@@ -67,6 +68,12 @@ def _picture(figure: Figure, **how: Any) -> str:
         **how,
     )
     return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+
+
+def scrolling(picture: str, width: int) -> str:
+    """A picture that scrolls sideways in a page where it would become too small to read, by keyboard, too."""
+    box = '<div tabindex="0" role="group" aria-label="picture, scrolls sideways" style="overflow-x:auto">'
+    return f'{box}<div style="min-width:{round(0.66 * width)}px">{picture}</div></div>'
 
 
 def show_live(widget: DOMWidget, html: str, text: str) -> None:

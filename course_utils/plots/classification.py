@@ -33,10 +33,12 @@ def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str,
         values = [scores[name] for name in names]
         axes.barh(names, values, color=colour)
         for place, value in enumerate(values):
-            axes.text(value + 0.01, place, f"{value:.2f}", va="center")
-        axes.axvline(chance[task], color="#000000", linestyle="--", linewidth=1)
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            axes.text(value + 0.015, place, f"{value:.2f}", va="center", bbox=ground)
+        line = axes.axvline(chance[task], color="#000000", linestyle="--", linewidth=1, zorder=0)
         axes.set(title=task, xlim=(0, 1.12), xlabel="accuracy on validation")
         axes.spines[["top", "right"]].set_visible(False)
+    figure.legend([line], ["guessing at random"], loc="outside lower center", frameon=False)
     return figure
 
 

@@ -10,7 +10,7 @@ import hashlib
 from html import escape
 
 from course_utils.display import publish
-from course_utils.plots import ON_DARK_PAGES, ON_LIGHT_PAGES
+from course_utils.plots import ON_DARK_PAGES, ON_LIGHT_PAGES, scrolling
 
 INK, QUIET, PAPER = (
     "var(--jp-content-font-color1,#1b1b1b)",
@@ -84,12 +84,6 @@ def as_svg(width: int, height: int, parts: list[str], alt: str) -> str:
         f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {width} {height}" '
         f'style="width:{width}px;max-width:100%;height:auto">{"".join(parts)}</svg>'
     )
-
-
-def scrolling(svg: str, width: int) -> str:
-    """A drawing that scrolls sideways in a page where it would become too small to read, by keyboard, too."""
-    box = '<div tabindex="0" role="group" aria-label="picture, scrolls sideways" style="overflow-x:auto">'
-    return f'{box}<div style="min-width:{round(0.66 * width)}px">{svg}</div></div>'
 
 
 _LIGHT = "--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from course_utils.plots.drawing import arrow, box, note, show_drawing
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -55,28 +57,59 @@ class MaskTable(NamedTuple):
     keys: Sequence[str]
 
 
-def mask_tables(tables: Sequence[MaskTable], columns: int = 3) -> Figure:
-    """Who may look at whom, each table with its own words; allowed cells are bright and have a dot."""
+def mask_tables(tables: Sequence[MaskTable], rows: int = 3) -> Figure:
+    """Who may look at whom, each table with its own words, column by column; allowed cells are bright and have a dot."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(tables) // columns)
-    widths = 1.1 + 0.36 * max(len(table.keys) for table in tables)
-    heights = 1.55 + 0.3 * max(len(table.queries) for table in tables)
-    figure = Figure(figsize=(0.6 + columns * widths, rows * heights), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    columns = -(-len(tables) // rows)
+    width = 1.3 + 0.34 * max(len(table.keys) for table in tables)
+    height = 1.0 + 0.27 * max(len(table.queries) for table in tables)
+    figure = Figure(figsize=(columns * width, 0.5 + rows * height), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).T.ravel()
     for axes, table in zip(panels, tables, strict=False):
         mask = np.broadcast_to(table.mask, (len(table.queries), len(table.keys)))
         axes.imshow(mask.astype(float), cmap="cividis", vmin=0, vmax=1)
         for row, column in np.argwhere(mask):
             axes.text(column, row, "•", ha="center", va="center", fontsize=8, color="black")
-        axes.set_title(table.title, fontsize=10)
-        axes.set_xticks(range(len(table.keys)), table.keys, rotation=45, ha="right", fontsize=8)
-        axes.set_yticks(range(len(table.queries)), table.queries, fontsize=8)
-        axes.set_xlabel("keys: who is looked at", fontsize=8)
-        axes.set_ylabel("queries: who looks", fontsize=8)
+        axes.set_title(table.title, fontsize=11)
+        axes.set_xticks(range(len(table.keys)), table.keys, rotation=45, ha="right", fontsize=9)
+        axes.set_yticks(range(len(table.queries)), table.queries, fontsize=9)
     for axes in panels[len(tables) :]:
         axes.set_visible(False)
+    figure.supxlabel("keys: who is looked at", fontsize=10)
+    figure.supylabel("queries: who looks", fontsize=10)
+    figure.suptitle("a dot: may look; no dot: hidden", fontsize=10)
     return figure
+
+
+def post_and_pre_norm() -> None:
+    """Draws the two places of the LayerNorm around one sub-layer, from bottom to top."""
+    parts = []
+    for number, (title, order) in enumerate(
+        {
+            "post-norm (the paper)": ("sub-layer", "dropout", "+", "LayerNorm"),
+            "pre-norm": ("LayerNorm", "sub-layer", "dropout", "+"),
+        }.items()
+    ):
+        left = 20 + 260 * number
+        middle, side, low = left + 140, left + 30, 262
+        parts += [note(middle, 14, title, "middle"), note(middle, low + 10, "x", "middle")]
+        for place, name in enumerate(order):
+            top = low - 40 - 54 * place
+            parts.append(arrow((middle, top + 54 if place else low), (middle, top + 28)))
+            if name == "+":
+                parts += [
+                    arrow((middle, low - 6), (side, low - 6), (side, top + 14), (middle - 14, top + 14)),
+                    box(middle - 14, top, 28, 28, "+"),
+                ]
+            else:
+                parts.append(box(middle - 65, top, 130, 28, name, marked=name == "LayerNorm"))
+        parts.append(arrow((middle, low - 40 - 54 * 3), (middle, 30)))
+    show_drawing(
+        540, 286, parts,
+        "One sub-layer in two forms, to be read upwards. Post-norm: sub-layer, dropout, sum with x, LayerNorm. Pre-norm: LayerNorm, "
+        "sub-layer, dropout, sum with x. In the second form no LayerNorm lies on the residual path from x to the sum and beyond.",
+    )  # fmt: skip
 
 
 def schedule_curves(curves: Mapping[str, np.ndarray]) -> Figure:

@@ -71,7 +71,7 @@ def public_page(release: NotebookNode, executed: NotebookNode | None = None) -> 
         elif key is not None:
             cell.outputs, tag = ([_passed(key, ran)] if executed is not None else []), ["check"]
         else:
-            cell.outputs, tag = [shown for each in ran if (shown := _shown(each, widgets))], []
+            cell.outputs, tag = _joined([shown for each in ran if (shown := _shown(each, widgets))]), []
         if cell.metadata.get("jupyter", {}).get("source_hidden"):  # it is folded in the notebook, too
             tag = [*tag, "hide-input"]
         cell.metadata = NotebookNode(tags=tag)
@@ -144,6 +144,17 @@ def _shown(output: NotebookNode, widgets: Mapping[str, Any]) -> NotebookNode | N
         else:
             data["text/html"] = f'{still}<p class="course-still">{_STILL}</p>'
     return new_output("display_data", data=data)
+
+
+def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Outputs in which what was printed in one go is one output: kernels send it in pieces."""
+    joined: list[NotebookNode] = []
+    for each in outputs:
+        if joined and each.output_type == joined[-1].output_type == "stream":
+            joined[-1].text += each.text
+        else:
+            joined.append(each)
+    return joined
 
 
 def live_widget(state: Mapping[str, Any], still: str) -> str:

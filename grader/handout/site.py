@@ -308,7 +308,6 @@ _SETTINGS = {
     "language": "en",
     "extensions": ["myst_nb", "sphinx.ext.mathjax", "sphinx.ext.githubpages"],
     "nb_execution_mode": "off",  # results come from the solved notebooks
-    "nb_merge_streams": True,
     "myst_enable_extensions": ["dollarmath", "amsmath", "colon_fence"],
     "myst_dmath_double_inline": True,
     "myst_heading_anchors": 4,

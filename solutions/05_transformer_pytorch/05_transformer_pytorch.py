@@ -77,7 +77,7 @@ from course_utils.plots.whole import show_transformer
 show_transformer("transformer_pytorch")
 
 # %% [markdown]
-# This is what yours will do. Type French:
+# This is what yours will do. Type French. The table shows which French word the model looked at before it wrote each English one:
 
 # %% tags=["skip-grading"]
 from course_utils.models.translator import LibraryTranslator
@@ -285,7 +285,7 @@ check("transformer_pytorch.FeedForward")
 # $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
 #
 # **Dropout** sets some of the numbers to 0 while the model is trained, here one in ten, chosen at random each time ([Srivastava et al.
-# 2014](https://jmlr.org/papers/v15/srivastava14a.html)). So no feature can rely on one other feature being there.
+# 2014](https://jmlr.org/papers/v15/srivastava14a.html)). So no feature can rely on any single other one.
 #
 # Why the sum and the LayerNorm? Measure it. Here are 24 encoder layers with random weights: complete, without the sum, without the LayerNorm, and without both.
 # On the way up, the cell records how large the vectors are and how similar the words of a sentence are to each other (the mean cosine
@@ -395,8 +395,16 @@ find_the_control(
 # LayerNorm is enough for the gradient, which vanishes only without both. But without the sum the words do not stay apart. (These layers
 # are random. Training can push words apart again, or together.)
 #
-# Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
-# off the residual path (**pre-norm**):
+# Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer
+# (**pre-norm**). Follow the residual path from $x$ upwards: in which form does it meet no LayerNorm?
+
+# %% tags=["skip-grading", "picture"]
+from course_utils.plots.transformer import post_and_pre_norm
+
+post_and_pre_norm()
+
+# %% [markdown]
+# The same as formulas:
 #
 # $$\begin{aligned}
 # \text{post-norm: } x &\leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \\
@@ -1690,19 +1698,20 @@ if rows:
 # ### How many layers?
 #
 # The paper's model has six layers in each half, yours has two. Would one do? Here are some training runs, measured once with three seeds each. All
-# models but one have the same width as yours, 128, and all learn from the same batches:
+# models but one have the same width as yours, 128, and all learn from the same batches. The last two columns are exact matches in percent, one for each seed:
 #
 # | layers in each half | parameters | steps | processor time | new sentences | words that never met |
 # |---|---|---|---|---|---|
-# | 1 | 602,940 | 400 | 22 s | 89 %, 87 %, 92 % | 80 %, 84 %, 85 % |
-# | 2 | 1,065,788 | 400 | 37 to 38 s | 90 %, 93 %, 93 % | 83 %, 89 %, 88 % |
-# | 1, with width 176 | 1,065,468 | 400 | 26 to 27 s | 92 %, 94 %, 92 % | 85 %, 90 %, 89 % |
-# | 4 | 1,991,484 | 400 | 68 to 76 s | 91 %, 93 %, 91 % | 85 %, 91 %, 85 % |
-# | 1 | 602,940 | 800 | 38 to 43 s | 99 %, 98 %, 99 % | 96 %, 98 %, 97 % |
-# | 4 | 1,991,484 | 200 | 31 to 33 s | 50 %, 49 %, 52 % | 42 %, 42 %, 46 % |
+# | 1 | 602,940 | 400 | 22 s | 89, 87, 92 | 80, 84, 85 |
+# | 2 | 1,065,788 | 400 | 37 to 38 s | 90, 93, 93 | 83, 89, 88 |
+# | 1, with width 176 | 1,065,468 | 400 | 26 to 27 s | 92, 94, 92 | 85, 90, 89 |
+# | 4 | 1,991,484 | 400 | 68 to 76 s | 91, 93, 91 | 85, 91, 85 |
+# | 1 | 602,940 | 800 | 38 to 43 s | 99, 98, 99 | 96, 98, 97 |
+# | 4 | 1,991,484 | 200 | 31 to 33 s | 50, 49, 52 | 42, 42, 46 |
 #
-# After 400 *steps*, two layers are a little ahead of one on average. Depth need not be the reason: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two. In about
-# equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
+# After 400 *steps*, two layers are a little ahead of one on average. Depth need not be the reason: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two.
+#
+# In about equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
 # layers and not with one, and real text has more to learn than this grammar. So the number of layers is chosen like the other sizes: by trying some on validation data.
 
 # %% [markdown]
@@ -1869,11 +1878,13 @@ except WeightsMismatch as error:
 # | the padding mask | French padding may be looked at, in the encoder and in the cross-attention |
 # | the right padding mask | in the cross-attention, the English padding is masked instead of the French (this needs both sentences padded to the same length; otherwise the shapes would not fit) |
 # | the positions | all positions are 0, in the encoder and in the decoder |
+#
+# The collapsed cells make these copies of your model. The table says all that you need to know about them.
 
 # %% tags=["skip-grading"]
 predict("transformer_pytorch.broken")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class SeesFuture(MultiHeadAttention):
     """Attention that loses the causal mask: what one query may look at, all may."""
 
@@ -1888,7 +1899,7 @@ class SeesPadding(MultiHeadAttention):
         return super().forward(query, key, value)
 
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class OtherMask(MultiHeadAttention):
     """Attention that takes the mask `wrong` instead of the one that it is given."""
 
@@ -1917,7 +1928,7 @@ class NoShift(Transformer):
         return super().forward(source_ids, target_ids)
 
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def without(piece: str, trained: bool = True) -> nn.Module:
     """A copy of your model that lacks a piece: trained, or with random weights."""
     kinds = {"the shift": NoShift, "the right padding mask": WrongPadding}

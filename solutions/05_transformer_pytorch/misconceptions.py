@@ -778,6 +778,12 @@ slip("label_smoothed_loss", "smoothing_of_the_pad_column",
      "Two classes get no share of ε: the label, which has its own part, and padding.",
      ("num_classes - 2)", "num_classes - 1)"), ("    wanted[..., pad_id] = 0\n", ""))
 
+slip("label_smoothed_loss", "pad_column_not_emptied",
+     "The padding's column gets a share of the smoothing, on top of those of the other words.",
+     "You divide ε by the right number, but hand out one share more than that. Add up the probabilities that "
+     "the model should give: the sum is above 1. Which class should get nothing?",
+     ("    wanted[..., pad_id] = 0\n", ""))
+
 slip("label_smoothed_loss", "shares_do_not_sum_to_one",
      "The padding's column is left out, but ε is divided as if it were not.",
      "Add up the probabilities that the model should give: the sum should be 1. Over how many classes do you "

@@ -133,7 +133,8 @@ except ValueError as error:
 # %% [markdown]
 # 1. **Variables come with the first call.** Before that, `Dense(5)` cannot know that its kernel is (4, 5). So a model that was never called
 #    has no weights to set or load. This matters again in exercise 12. The method that creates them is `build`.
-# 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
+# 2. **`training` is an argument.** With `training=True`, each number is dropped with a probability of one half, so of four it may drop three.
+#    Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
 # 3. **Only tensors may be positional arguments.** `training` is not a tensor, so it goes by keyword, and here the masks do, too. Older notebooks that write
 #    `layer(x, True, mask)` stop with this error.

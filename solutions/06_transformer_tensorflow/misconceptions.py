@@ -781,6 +781,12 @@ slip("masked_loss", "smoothing_of_the_pad_column_too",
      "classes get no share of ε: the label and the padding.",
      (" * (1 - ops.one_hot(pad_id, classes))", ""), ("classes - 2", "classes - 1"))
 
+slip("masked_loss", "pad_column_not_emptied",
+     "Padding gets a share of the smoothing, on top of those of the other words.",
+     "You divide ε by the right number, but hand out one share more than that. Add up the probabilities that "
+     "the model should give: the sum is above 1. Which class should get nothing?",
+     (" * (1 - ops.one_hot(pad_id, classes))", ""))
+
 slip("masked_loss", "shares_do_not_sum_to_1", "Padding is left out, but ε is divided as if it were not.",
      "Add up the probabilities that the model should give: the sum should be 1. Over how many classes do you "
      "spread ε, and what do you divide it by?",

@@ -1877,7 +1877,7 @@ quiz("text_classification")
 # - **Farther away.** Put two openings, *in summer* and *as we know*, in front of each validation sentence. What happens to the encoder with its learned positions, and what happens to the LSTM?
 # - **How far?** `unfinished` says how many words lie between subject and verb. Plot accuracy against that distance.
 # - **Right or wrong?** Add the verb, right or wrong, and let the models judge whole sentences. Now two things must be compared, and it gets much harder to learn. How many sentences does it take?
-# - **A pretrained encoder.** Lab 09 fine-tunes one. In section 7 it stayed as it was. How much do you gain if you train it, too?
+# - **A pretrained encoder.** In section 7 all six layers of MiniLM were fine-tuned. How much is left of the gain if you train only the last one? Lab 13 has the tools.
 # - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)).
 # - Linzen et al. (2016), [*Assessing the ability of LSTMs to learn syntax-sensitive dependencies*](https://arxiv.org/abs/1611.01368); Chollet, [*Deep Learning with Python*](https://www.manning.com/books/deep-learning-with-python-second-edition), chapter 11.
 #

@@ -535,8 +535,8 @@ if history:
 
 # %% [markdown]
 # Is that good? A blind guess costs 4.5 nats. That is easy to beat. A stronger baseline is counting: which letters came after these few letters in the
-# training names, and how often? Section 4 builds such an **n-gram model**, and tunes it on validation. The cell below has its results, which do not
-# depend on chance.
+# training names, and how often? Section 4 builds such **n-gram models**, one for each language and one for all names, and tunes their mixture on
+# validation. The cell below has the results, which do not depend on chance.
 
 # %% tags=["skip-grading"]
 predict("language_model_and_summarizer.counting")
@@ -1831,7 +1831,9 @@ NO_COAST = {
 }
 
 # %% [markdown]
-# Before you run the next cell: in front of the question there will be a text that names another country's capital.
+# Each question is asked four times: alone, after a true text, and twice after a false one. A false text is, for example, *Berlin is the capital of
+# Argentina. Many people live there.* The answer begins with our words, *The capital of Argentina is*. The model goes on for seven tokens, and we look for
+# the name in them.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1876,8 +1878,8 @@ if real:
     measured("language_model_and_summarizer.false_book", shown=right > 8 > false)
 
 # %% [markdown]
-# With the book closed, the model names 14 of the 16 capitals of the G20 and 6 of the other 14. Where it does not know the answer, it makes up a name, and that
-# sounds just as sure. Perhaps it has read less about these countries. The second row shows that this is not all: the right name is in front of it, and still it
+# With the book closed, the model names 14 of the 16 capitals of the G20 and 6 of the other 14. Where it does not know the answer, it makes up a name
+# (*Khartala* for Botswana) or takes a wrong one (*Djibouti* for Chad). The answer does not show that it is a guess. Perhaps it has read less about these countries. The second row shows that this is not all: the right name is in front of it, and still it
 # writes only 10 of 14. It finds these names harder to write, too.
 #
 # Now compare the last two rows. For the G20, a false text changes little: what the model knows by heart wins. For the other countries the text often wins. And

@@ -56,6 +56,14 @@ def test_a_figure_is_as_wide_on_the_page_as_its_inches_say(published):
     assert 'width="240"' in published[0]["text/html"]
 
 
+def test_a_wide_figure_scrolls_on_a_phone_instead_of_becoming_too_small_to_read(published):
+    for inches in (3, 10):
+        plots.show_figure(Figure(figsize=(inches, 2)), alt="Panels.")
+    narrow, wide = (bundle["text/html"] for bundle in published)
+    assert "overflow-x:auto" not in narrow
+    assert "overflow-x:auto" in wide and "min-width:528px" in wide and 'tabindex="0"' in wide
+
+
 def test_a_pyplot_figure_is_closed_so_that_it_is_not_shown_twice(published):
     figure, _ = plt.subplots()
     plots.show_figure(figure, alt="Nothing.")

@@ -13,12 +13,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import numpy as np
 import pytest
 import yaml
 from accessible import AXE, needs_axe, violations
 from classroom import ATTENTION, START, new_course
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import sync_playwright
 from project import LABS, ROOT
 from pygments import highlight
@@ -118,6 +119,14 @@ def test_what_is_folded_in_the_notebook_is_folded_on_the_page(labs):
                 assert ("hide-input" in shown.metadata.tags) == hidden
                 folded += [released.id] if hidden else []
     assert folded
+
+
+def test_what_is_printed_in_one_go_is_one_output_although_kernels_send_it_in_pieces(lab, ran):
+    one, two = (new_output("stream", name="stdout", text=f"{word}\n") for word in ("one", "two"))
+    given(ran).outputs = copy.deepcopy([one, two, FIGURE, one])
+    for _ in range(2):  # the run itself stays as it is
+        shown = given(public_page(lab.release(), ran)).outputs
+        assert [each.get("text") for each in shown] == ["one\ntwo\n", None, "one\n"]
 
 
 def test_what_goes_to_stderr_is_not_shown(lab, ran):
@@ -319,6 +328,20 @@ def test_sphinx_s_warnings_refuse_the_pages(tmp_path):
     (tmp_path / "source" / "index.md").write_text("# Start\n\n[nowhere](missing.md)\n")
     with pytest.raises(CourseError, match=r"index\.md:3: WARNING: .*missing\.md"):
         site.run_sphinx(tmp_path / "source", tmp_path / "html", tmp_path / "scratch")
+
+
+def test_what_a_cell_prints_stays_between_the_pictures_it_belongs_to(tmp_path):
+    printed = [new_output("stream", name="stdout", text=f"{name}:\n") for name in ("first", "second")]
+    cell = new_code_cell("show()", outputs=[printed[0], FIGURE, printed[1], FIGURE])
+    source = tmp_path / "source"
+    (source / "_static").mkdir(parents=True)
+    notebook = new_notebook(cells=[new_markdown_cell("# Page"), cell])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, source / "index.ipynb")
+    site.run_sphinx(source, tmp_path / "html", tmp_path / "scratch")
+    page = (tmp_path / "html" / "index.html").read_text("utf-8")
+    first, second = (page.index(f"{name}:") for name in ("first", "second"))
+    assert first < page.index("A curve.") < second < page.rindex("A curve.")
 
 
 def test_the_workflow_publishes_what_make_site_writes_and_packages_never_run_where_it_may():

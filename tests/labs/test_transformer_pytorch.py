@@ -729,7 +729,7 @@ def test_figures_of_the_lab_draw_what_they_are_given():
     assert [axes.get_yscale() for axes in depth.axes] == ["log", "linear"]
     mask = np.array([[True, False]])
     tables = [MaskTable("one", mask, "ab", "cd"), MaskTable("two", mask, "abc", "cd")]
-    figure = mask_tables(tables, columns=3)
+    figure = mask_tables(tables, rows=3)
     assert [axes.get_visible() for axes in figure.axes] == [True, True, False]
     assert len(figure.axes[1].texts) == 3  # the row of the mask is repeated for all three queries
     assert len(schedule_curves({"one": np.arange(5.0), "two": np.ones(5)}).axes[0].lines) == 4

@@ -30,7 +30,7 @@ async function bring(place) {
 
 document.querySelectorAll(".course-widget").forEach(bring);
 
-// A formula that is wider than the page scrolls in its own box. Tab reaches such a one, and only such a one: then arrow keys scroll it.
+// A formula or picture that is wider than the page scrolls in its own box. Tab reaches such a one, and only such a one: then arrow keys scroll it.
 addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
   const seen = new ResizeObserver((entries) => {
@@ -39,5 +39,5 @@ addEventListener("load", async () => {
       else target.removeAttribute("tabindex");
     }
   });
-  document.querySelectorAll("mjx-container[display='true']").forEach((each) => seen.observe(each));
+  document.querySelectorAll("mjx-container[display='true'], [aria-label='picture, scrolls sideways']").forEach((each) => seen.observe(each));
 });
