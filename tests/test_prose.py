@@ -56,10 +56,6 @@ LONGEST = 30
 
 LONG = {
     "CHANGELOG.md": 50,
-    "solutions/05_transformer_pytorch/05_transformer_pytorch.py": 18,
-    "solutions/06_transformer_tensorflow/06_transformer_tensorflow.py": 2,
-    "solutions/07_text_classification/07_text_classification.py": 4,
-    "solutions/08_language_model_and_summarizer/08_language_model_and_summarizer.py": 2,
     "solutions/12_text_to_text/12_text_to_text.py": 17,
 }
 """How many longer sentences a page may have: as many as on 30 November 2026. A page that is not here may have none."""

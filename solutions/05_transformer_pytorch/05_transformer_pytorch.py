@@ -152,8 +152,9 @@ print("ids:", jane, " tokens:", french.tokens(jane))
 #
 # ### LayerNorm
 #
-# Layers add things up, and sums grow. **Layer normalisation** ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)) brings every word's vector back to a known size: subtract
-# its mean, divide by its standard deviation, then scale and shift each feature by two learned vectors, γ and β (⊙ multiplies entry by entry):
+# Layers add things up, and sums grow. **Layer normalisation** ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)) brings every word's vector back
+# to a known size. Subtract its mean and divide by its standard deviation. Then scale and shift each feature by two learned vectors, γ and β (⊙
+# multiplies entry by entry):
 #
 # $$\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 # \qquad \mu = \frac{1}{d}\sum_i x_i \qquad \sigma^2 = \frac{1}{d}\sum_i (x_i - \mu)^2$$
@@ -288,8 +289,8 @@ check("transformer_pytorch.FeedForward")
 # 2014](https://jmlr.org/papers/v15/srivastava14a.html)). So no feature can rely on any single other one.
 #
 # Why the sum and the LayerNorm? Measure it. Here are 24 encoder layers with random weights: complete, without the sum, without the LayerNorm, and without both.
-# On the way up, the cell records how large the vectors are and how similar the words of a sentence are to each other (the mean cosine
-# between two words); on the way down, how large a gradient reaches each layer.
+# On the way up, the cell records how large the vectors are, and how similar the words of a sentence are to each other (the mean cosine between two
+# words). On the way down, it records how large a gradient reaches each layer.
 
 # %% tags=["skip-grading"]
 from course_utils.widgets.predict import measured, predict
@@ -487,12 +488,13 @@ check("transformer_pytorch.EncoderLayer")
 # %% [markdown]
 # ### Exercise 4: `Encoder`
 #
-# The encoder goes from ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the
-# paper, which gives no reason; probably it makes them as large as the positions); add the positions; apply dropout to the sum (section 5.4); then go through
-# the layers, one after the other.
+# The encoder goes from ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the paper). Add
+# the positions. Apply dropout to the sum (section 5.4). Then go
+# through the layers, one after the other.
 #
-# Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the
-# multiplication it is 1. Positions are not parameters: `register_buffer` keeps them in the module, but out of the optimizer.
+# Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the multiplication it
+# is 1. The paper gives no reason for multiplying. Probably it makes the embeddings as large as the positions. Positions are not parameters:
+# `register_buffer` keeps them in the module, but out of the optimizer.
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(nn.Module):
@@ -1345,8 +1347,8 @@ check("transformer_pytorch.greedy_decode")
 # %% [markdown]
 # ### Training
 #
-# You have all the parts. The model is trained for a fixed number of steps; from time to time it translates 300 validation sentences, and
-# the cell shows the share that are right to the last letter (**exact match**).
+# You have all the parts. The model is trained for a fixed number of steps. From time to time it translates 300 validation sentences, and the cell
+# shows the share that are right to the last letter (**exact match**).
 #
 # If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model. The training runs
 # of section 9 are skipped, and section 11 trains for a single step.
@@ -1441,8 +1443,8 @@ print("after: ", translate_all(model, [splits.test[0].source])[0])
 #
 # Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** ([Papineni et al.
 # 2002](https://doi.org/10.3115/1073083.1073135))
-# is what machine translation usually reports: it counts how many groups of one to four words a translation has in common with the
-# reference, and gives a number from 0 to 100.
+# is what machine translation usually reports. It counts how many groups of one to four words a translation has in common with the reference, and
+# gives a number from 0 to 100.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.training import learning_curves
@@ -1581,8 +1583,8 @@ def beam_search(
 # %% [markdown]
 # <details><summary>Hint 1: how do I organise the candidates?</summary>
 #
-# Go through the beam. Put each hypothesis that has ended into a list as it is. Ask the model about the others (one by one, or all in one
-# batch: they are all the same length), and put each of their continuations into the same list, with the sum of its log-probabilities. Then
+# Go through the beam. Put each hypothesis that has ended into a list as it is. Ask the model about the others, one by one or all in one batch: they
+# are all the same length. Put each of their continuations into the same list, with the sum of its log-probabilities. Then
 # sort.
 # </details>
 # <details><summary>Hint 2: my scores are above 0</summary>
@@ -1623,8 +1625,8 @@ for name, group in groups.items():
 measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong ones
 
 # %% [markdown]
-# Where greedy search is right, the beam hardly ever disagrees. Where it is wrong (a handful of sentences, so take this as a hint), the beam
-# seldom helps: it can find the right sentence only if the model gives it a better score than its mistake. Every sentence of this grammar
+# Where greedy search is right, the beam hardly ever disagrees. Where it is wrong, the beam seldom helps: it can find the right sentence only if the
+# model gives it a better score than its mistake. (These are a handful of sentences, so take this as a hint.) Every sentence of this grammar
 # has exactly one right translation. Real text has many, and there beam search is widely used. And it has a price: four hypotheses are
 # four times the work.
 
@@ -1635,8 +1637,8 @@ measured("transformer_pytorch.beam", shown=right <= len(group) / 4)  # the wrong
 #
 # ### Against an LSTM of the same size
 #
-# The rival is a good version of the model in lab 01: an LSTM that reads in both directions, an LSTM that writes, and attention between them
-# ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)). It has about as many parameters as your Transformer, and learns with your `train_step` from the same batches, with
+# The rival is a good version of the model in lab 01: one LSTM reads in both directions, another one writes, and attention connects them ([Luong et
+# al. 2015](https://arxiv.org/abs/1508.04025)). It has about as many parameters as your Transformer, and learns with your `train_step` from the same batches, with
 # the same learning rates, for the same number of seconds.
 
 # %% tags=["skip-grading"]
@@ -1665,9 +1667,9 @@ if history:
 
 # %% [markdown]
 # They are about equal. Is that a disappointment? Both models have attention from each English word to the French ones. On sentences of ten words an LSTM is at its best: no two words are far apart, and little is lost by reading them one after the
-# other. This data does not need what the Transformer is better at: long texts (lab 01 measured what distance does to a recurrent network),
-# many layers, and computers that can process thousands of things at once, all positions of all sentences, where an LSTM has to wait for the
-# previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
+# other. This data does not need what the Transformer is better at. One is long texts: lab 01 measured what distance does to a recurrent network. The
+# others are many layers, and computers that process thousands of things at once. A Transformer can give them all positions of all sentences. An LSTM has to wait for
+# the previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
 #
 # By how much? That is a question for an experiment, not for a guess. Set `TRY_SEEDS = True`: each model is trained three times for 400
 # steps, from other random weights, which takes about two minutes. Only a difference between the means that is clearly larger than the spread
@@ -1711,15 +1713,16 @@ if rows:
 #
 # After 400 *steps*, two layers are a little ahead of one on average. Depth need not be the reason: one wider layer with as many parameters does as well in less time, and four layers are no better than two. And a step through one layer takes little more than half the time of a step through two.
 #
-# In about equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind: here practice is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
+# In about equal *time* (400 steps with two layers, 800 with one, 200 with four), one layer is clearly ahead, and four are far behind. Here practice
+# is worth more than depth. That need not be so elsewhere. Lab 03, section 11, has a task that a small network learns with two
 # layers and not with one, and real text has more to learn than this grammar. So the number of layers is chosen like the other sizes: by trying some on validation data.
 
 # %% [markdown]
 # ### Pre-norm or post-norm?
 #
-# Now for the comparison promised in section 3. The difference shows in deep models, so here are narrow models with six layers, trained for a
-# few steps each: both forms with a long warm-up, and both with a warm-up of ten steps, which raises the learning rate at once and to a
-# higher peak.
+# Now for the comparison promised in section 3. The difference shows in deep models, so here are narrow models with six layers, trained for a few
+# steps each. Both forms have a long warm-up first. Then both have a warm-up of ten steps, which raises the learning rate at once and to a higher
+# peak.
 
 # %% tags=["skip-grading"]
 predict("transformer_pytorch.warm_up")
@@ -1755,8 +1758,8 @@ if RUN_TRAINING:
 
 # %% [markdown]
 # With the long warm-up both learn, and pre-norm is a little ahead (with each of three seeds, by 0.20 to 0.22 after 150 steps). With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
-# Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead in the
-# wrong direction; in pre-norm these gradients are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
+# Xiong et al. (2020) show why. In post-norm, the gradients near the output are large when training begins, and large steps then lead in the wrong
+# direction. In pre-norm these gradients are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
 # pre-norm: they are more forgiving. (They are not better in the end: where post-norm can be trained, it is often a little ahead; [Liu et al.
 # 2020](https://arxiv.org/abs/2004.08249).)
 #
@@ -1798,9 +1801,9 @@ show_figure(
 # *l'* before *Africa*, the third word. It has found *Afrique*, the fourth. Heads may do the same work or divide
 # it, and one that has nothing to look for may rest on `<eos>`. Try `alignment_heads(alignment, layer=0)`, too.
 #
-# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's output, and
-# there every French position has already been mixed with the others: the column *Afrique* marks where the word was, but the vector there says more than
-# that one word.
+# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's
+# output, and there every French position has already been mixed with the others. The column *Afrique* marks where the word was, but the vector there
+# says more than that one word.
 #
 # Now it is your turn. Type French, using words that the model knows; try an adjective, a negation, a question, a different word order.
 # Where does it break?
@@ -1991,8 +1994,8 @@ if RUN_TRAINING and rows:
 # - Losing **the padding mask** costs a few sentences, but only those that share a batch with longer ones. Such a mistake stays hidden
 #   as long as you test with one sentence at a time.
 # - Losing **the right padding mask** hardly shows in the loss, but most translations are wrong, and the extra steps do not fix them. In training
-#   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at first:
-#   then the decoder may look at a single French word, and at one more with each word that it has written.
+#   the English sentence is complete, so its mask covers few French words or none. But when the model writes, the sentence has a single word at
+#   first. Then the decoder may look at a single French word, and at one more with each word that it has written.
 # - Losing **the positions** costs less than you might think. Without them the French sentence is a bag of words to the model, and its row shows how
 #   often that is enough. A likely reason, not tested here: the words of this grammar are nearly always in the same order. Those of real text are not.
 #
@@ -2201,16 +2204,16 @@ head = ["words", "your attention, ms", "in one call, ms"]
 show_table(head, rows, "One layer, 2 sentences")
 
 # %% [markdown]
-# For the short sentences of this lab it hardly matters. For long texts it does: your attention writes, masks and normalises a table of
-# length × length numbers for each head, and moving these to memory and back takes longer than computing them.
+# For the short sentences of this lab it hardly matters. For long texts it does. Your attention writes, masks and normalises a table of length ×
+# length numbers for each head. Moving these to memory and back takes longer than computing them.
 #
 # ### Half the bits: bfloat16
 #
 # Inside `torch.autocast`, matrix products are computed in **bfloat16**: 16 bits, with the range of float32 but only 8 bits of precision.
 # The weights stay in float32. On a GPU so do the softmax, the norms and losses, because they are sensitive; on a CPU the softmax of your attention is
 # computed in bfloat16, too. The cell below takes no risk with the loss: it computes it after the `with` block, from logits turned back into float32.
-# What is kept in bfloat16 for the backward pass takes half the memory. Whether it is faster depends on the hardware: on today's GPUs it is, by a
-# factor of two or more; on a CPU only if the CPU has instructions for it.
+# What is kept in bfloat16 for the backward pass takes half the memory. Whether it is faster depends on the hardware. On today's GPUs it is, by a
+# factor of two or more. On a CPU it is only if the CPU has instructions for it.
 
 # %% tags=["skip-grading"]
 def forward_and_backward(half: bool) -> None:
@@ -2238,8 +2241,8 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # model and these shapes, in C++ or for the GPU. That costs time at the first call, and again when shapes change (`dynamic=True` writes
 # code for any length), and it needs a C++ compiler on the machine.
 #
-# Measured once on two CPU cores that did nothing else, with batches of 64 sentences: the first call of one encoder layer took 18 seconds, part of
-# which went into starting the compiler. The first call of the whole model took 8 s more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
+# It was measured once on two CPU cores that did nothing else, with batches of 64 sentences. The first call of one encoder layer took 18 seconds,
+# part of which went into starting the compiler. The first call of the whole model took 8 s more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
 # alone, the model's 8 seconds are paid back after about 1,800 batches. Forward and backward together cost another 16 seconds at first, and then took
 # 37.8 ms instead of 35.4: for training, compiling never paid off on that machine. On a GPU it often does. Set `TRY_COMPILE = True` to measure it on
 # yours, which takes about a minute. (PyTorch keeps the code in a folder. If it finds the code of an earlier run there, the first call is faster.)
@@ -2291,8 +2294,8 @@ if rows:
 #
 # Two tools need no measurement here, but you will meet them in every training script:
 #
-# - **Gradient accumulation.** If a batch of 256 does not fit into memory, compute four batches of 64, call `backward` on each, and let the
-#   optimizer take one step at the end: gradients add up (that is why you clear them). Divide by the number of words in *all four*, or short
+# - **Gradient accumulation.** If a batch of 256 does not fit into memory, compute four batches of 64, and call `backward` on each. Let the optimizer
+#   take one step at the end. Gradients add up (that is why you clear them). Divide by the number of words in *all four*, or short
 #   batches count too much.
 # - **Checkpointing** ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)). The backward pass needs what each layer computed. Keep only each layer's input, and compute the rest
 #   again when it is needed (`torch.utils.checkpoint`): about a third more time, and far less memory in deep models.

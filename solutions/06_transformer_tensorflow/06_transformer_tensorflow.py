@@ -298,7 +298,8 @@ show_table(["epsilon of the LayerNormalization", "standard deviation"], rows)
 
 # %% [markdown]
 # The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`). It works, but attention has about as many
-# times the weights as there are heads: here eight. The second table shows why you have to pass on `layernorm_eps`: with Keras's default of 1e-3, a vector that hardly
+# times the weights as there are heads: here eight. The second table shows why you have to pass on `layernorm_eps`. With Keras's default of 1e-3, a
+# vector that hardly
 # varies does not come out with a standard deviation of 1.
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1051,8 +1052,8 @@ show_table(["updates made", "learning rate", "after restoring"], rows)
 # %% [markdown]
 # ### Exercise 10: `train_step`
 #
-# As in lab 05 the model learns with **teacher forcing**: the decoder reads the right translation, shifted by one place with BOS in front, and predicts
-# the next word at each position. For the labels *Jane visits Africa* EOS it reads BOS *Jane visits Africa*. Here `train_step` does the shift itself.
+# As in lab 05 the model learns with **teacher forcing**. The decoder reads the right translation, shifted by one place with BOS in front, and
+# predicts the next word at each position. For the labels *Jane visits Africa* EOS it reads BOS *Jane visits Africa*. Here `train_step` does the shift itself.
 #
 # The ids may be int32 or int64 (section 9 trains with int64). TensorFlow cannot join the two, so give the column of BOS the labels' type.
 #

@@ -678,7 +678,7 @@ print("in ten buckets ", padding(buckets))
 # ## 5. The encoder
 #
 # **A good place for a break.** You have two tasks, honest splits, and a bag of words that is hard to beat. Next you build what should beat
-# it. If you go on another day, run the cell at the top first, *Continue here*, and then the cell of section 3 that trains the two bags: section 7
+# it. If you go on another day, run the cell at the top first, *Continue here*. Then run the cell of section 3 that trains the two bags: section 7
 # compares the others with them.
 #
 # The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). Their purpose is new: nothing is translated. The
@@ -1620,7 +1620,7 @@ measured("text_classification.sure", shown=float(rows[1][2]) >= 0.7)
 #
 # Both models are right about equally often. But the model of the best epoch is too sure by 4 points, and the later one by 27. The error of the later
 # one is far above the floor; the error of the best epoch is at the floor's upper end. (Its epoch was chosen by the loss on these very texts. On
-# others it may be a little surer than it should be. And both models come from one training run, with one seed.) If somebody acts on the
+# others it may be a little surer than it should be. Both models come from one training run, with one seed.) If somebody acts on the
 # probabilities, this is a large difference between the two, and accuracy does not show it. So there are two questions, and each may have its own best
 # epoch: *which class is it?* and *how likely is that?* The validation **loss** is about the second.
 #
@@ -1785,8 +1785,8 @@ difference = paired(dance_scores[RUNS], dance_scores["your encoder"],
 measured("text_classification.dance", shown=difference.verdict == "clearly higher")
 
 # %% [markdown]
-# Does your encoder listen to the order? Here it is with three seeds, beside three that get less: the notes of each tune in random order, in training and on validation; lengths only; or
-# only the first 64 notes. This was measured once for the course:
+# Does your encoder listen to the order? Here it is with three seeds, beside three that get less. One gets the notes of each tune in random order, in
+# training and on validation. The others get lengths only, or only the first 64 notes. This was measured once for the course:
 
 # %% tags=["skip-grading"]
 from course_utils.data.tunes import load_tune_seeds

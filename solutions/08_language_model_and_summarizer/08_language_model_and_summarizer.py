@@ -230,8 +230,7 @@ def masked_loss(
 # %% [markdown]
 # <details><summary>Hint 1: how do I get the log-probability of one token for each place?</summary>
 #
-# `log_softmax` over the vocabulary gives all of them. `gather` picks one entry from each row; its index needs as many axes as the tensor.
-# −100 is not a valid index, so leave out the places that do not count *before* you pick.
+# `log_softmax` over the vocabulary gives all of them. `gather` picks one entry from each row. Its index needs as many axes as the tensor. And −100 is not a valid index, so leave out the places that do not count *before* you pick.
 # </details>
 # <details><summary>Hint 2: the loss depends on how much padding there is</summary>
 #
@@ -2023,8 +2022,8 @@ else:
           "it needs RUN_TRAINING = True and the pretrained model")
 
 # %% [markdown]
-# After thirty steps you can recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7
-# nats a token (to 2.7 and 2.8 with two other orders of the texts), and after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
+# After thirty steps you can recognise the keeper. When this lab was written (November 2026), the loss on new entries fell from 5.4 to 2.7 nats a
+# token. (With two other orders of the texts, it was 2.7 and 2.8.) After *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model has learned a **form**: what comes first, how
 # short a sentence is. It does not know what it wrote the day before.
 #
 # The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8. The answer about France's capital was right before
