@@ -28,7 +28,7 @@
 # - split data so that the result means something.
 #
 # **You need** lab 03 and some PyTorch. **Time:** about 135 minutes; the computer needs {measured_seconds} seconds. **The core path** is everything
-# not marked *(optional)*, about 110 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 9, 10 to 15.
+# not marked *(optional)*, about 111 minutes, plus 6 minutes for the review quiz. Sittings: sections 1 to 5, 6 to 9, 10 to 15.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
