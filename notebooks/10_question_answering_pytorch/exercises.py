@@ -233,7 +233,7 @@ def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     if any(not isinstance(window, list | tuple) or len(window) != 2 for window in windows):
         raise TypeError(f"it returned {windows!r}; expected a list of pairs (begin, end).")
     places = [
-        index(place, f"{windows!r}: {name}")
+        index(place, f"{window!r}: {name}")
         for window in windows
         for name, place in zip(("begin", "end"), window, strict=True)
     ]

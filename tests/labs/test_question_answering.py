@@ -20,7 +20,7 @@ from course_utils.cases.reading import PieceTokenizer
 from course_utils.data.paragraphs import NOTHING, load_asked, load_paragraphs
 from course_utils.data.questions import QuestionExample, Span
 from course_utils.data.stories import UNSEEN_NAMES, make_stories
-from course_utils.exercises.question_answering_pytorch import as_arrays
+from course_utils.exercises.question_answering_pytorch import as_arrays, split_into_windows
 from course_utils.models import reader
 from course_utils.models.pretrained import load_tokenizer
 from course_utils.models.pretrained import new_encoder as load_fresh_encoder
@@ -508,3 +508,11 @@ def test_what_a_language_model_answered_is_kept_for_the_questions_that_the_lab_c
         assert np.mean(scores) == pytest.approx(f1, abs=0.0005)  # as the lab and its page say
         said = [(answers[one.id], one.context) for one in questions if answers[one.id]]
         assert len(said) == spoken and sum(answer not in context for answer, context in said) == elsewhere
+
+
+def test_a_wrong_place_is_named_with_its_window_not_with_all_of_them():
+    """A text in thousands of windows took more than the limit of time, only to prepare messages that nobody saw."""
+    windows = [(0, 4), (2, 6.0), (4, 8)]
+    with pytest.raises(TypeError) as refused:
+        split_into_windows.call(lambda length, size, overlap: windows, {"length": 8, "size": 4, "overlap": 2})
+    assert str(refused.value) == "(2, 6.0): end is 6.0; expected a whole number, to index with."
