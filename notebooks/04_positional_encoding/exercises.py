@@ -396,8 +396,8 @@ learned_positional_embedding = Exercise(
             ),
         ),
         Case(
-            "a table for 5 positions: 4 tokens fit, but 7 are refused with a ValueError",
-            together(_sentences(2, 4, 3, 5), _sentences(2, 7, 8, 5)),  # more tokens than features, and fewer
+            "a table for 5 positions: 4 tokens fit, but 6 are refused with a ValueError",
+            together(_sentences(2, 4, 3, 5), _sentences(2, 6, 8, 5)),  # more tokens than features, and fewer
         ),
         Case("gradients reach x and the table", _sentences(3, 4, 6, 7), reaches=("x", "weights")),
     ),

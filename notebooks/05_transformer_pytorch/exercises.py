@@ -52,6 +52,7 @@ from course_utils.cases.translation import (
     TARGET_LENGTHS,
     TARGET_WORDS,
     WIDTH,
+    Make,
     feed_forward_weights,
     future_words_change_nothing,
     linear,
@@ -252,9 +253,14 @@ def _half_dropped(
     return inputs
 
 
+def _source_lengths(source_len: int) -> np.ndarray:
+    """Some sources are longer than their target and some shorter where both have as many columns: neither padding is part of the other."""
+    return np.roll(LENGTHS, int(source_len == TARGET_LEN)).clip(max=source_len)
+
+
 def source_mask(source_len: int = SOURCE_LEN) -> np.ndarray:
     """(batch, 1, 1, src_len), True at the source sentences' words."""
-    return real_words(LENGTHS, source_len)[:, None, None, :].copy()
+    return real_words(_source_lengths(source_len), source_len)[:, None, None, :].copy()
 
 
 def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
@@ -698,6 +704,11 @@ def _decoder_layer_inputs(
     return inputs
 
 
+def _without(name: str, make: Make) -> Make:
+    """The same inputs but one: of two masks, only the other is given."""
+    return lambda rng: {key: value for key, value in make(rng).items() if key != name}
+
+
 def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _decoder_layer_inputs(masked=True)(rng)
     x = inputs["x"].copy()
@@ -748,8 +759,12 @@ decoder_layer = Exercise(
             ),
         ),
         Case(
-            "post-norm, both masks: 6 target words, 6 source words",
-            _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
+            "post-norm, both masks: 6 target words, 6 source words; then each mask alone",
+            together(
+                _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
+                _without("source_mask", _decoder_layer_inputs(masked=True, source_len=TARGET_LEN)),
+                _without("target_mask", _decoder_layer_inputs(masked=True, source_len=TARGET_LEN)),
+            ),
         ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_layer_inputs(dropout_rate=1.0)),
         Case(
@@ -893,7 +908,14 @@ decoder = Exercise(
                 _first_word,
             ),
         ),
-        Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
+        Case(
+            "post-norm, both masks, asked a second time; then each mask alone",
+            together(
+                _asked_twice(_decoder_inputs(masked=True)),
+                _without("source_mask", _decoder_inputs(masked=True)),
+                _without("target_mask", _decoder_inputs(masked=True)),
+            ),
+        ),
         Case(
             "pre-norm, both masks, layernorm_eps=0.2",
             _decoder_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
@@ -934,7 +956,10 @@ def _two_batches(
             lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
             lengths[rng.integers(pairs)] = longest
             ids = rng.integers(1, 50, (pairs, longest))
-            ids[:2, 0] = 1, 49  # words with lower and with higher ids than padding
+            ids[:2, 0] = (
+                int(pad_id == PAD),
+                49,
+            )  # words with lower and with higher ids than padding; 0 is one, too
             ids = np.where(ids == pad_id, 50, ids)
             made[name] = np.where(real_words(lengths, longest), ids, pad_id)
         return made if pad_id == PAD else {**made, "pad_id": pad_id}
@@ -1009,7 +1034,7 @@ def _transformer_inputs(
     training: bool = False,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
-        lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
+        lengths = _source_lengths(source_len) if padded else np.full(BATCH, source_len)
         target_lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
         return {
             "config": {

@@ -42,6 +42,7 @@ from course_utils.cases.translation import (
     TARGET_LENGTHS,
     TARGET_WORDS,
     WIDTH,
+    Make,
     feed_forward_weights,
     future_words_change_nothing,
     linear,
@@ -211,9 +212,14 @@ def _whole(rng: np.random.Generator, norm_first: bool) -> Weights:
     }
 
 
-def source_mask(lengths: np.ndarray = LENGTHS, longest: int = SOURCE_LEN) -> np.ndarray:
+def _source_lengths(source_len: int) -> np.ndarray:
+    """Some sources are longer than their target and some shorter where both have as many columns: neither padding is part of the other."""
+    return np.roll(LENGTHS, int(source_len == TARGET_LEN)).clip(max=source_len)
+
+
+def source_mask(source_len: int = SOURCE_LEN) -> np.ndarray:
     """(batch, 1, 1, src_len), True at the source sentences' words."""
-    return real_words(lengths, longest)[:, None, None, :].copy()
+    return real_words(_source_lengths(source_len), source_len)[:, None, None, :].copy()
 
 
 def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
@@ -405,7 +411,7 @@ def _encoder_layer_inputs(masked: bool = False, training: bool = False, norm_fir
 def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder_layer_inputs(masked=True)(rng)
     more = np.concatenate([inputs["x"], _states(rng, BATCH, 2)], axis=1)
-    return [inputs, {**inputs, "x": more, "mask": source_mask(LENGTHS, SOURCE_LEN + 2)}]
+    return [inputs, {**inputs, "x": more, "mask": source_mask(SOURCE_LEN + 2)}]
 
 
 def _mask_of_every_head(rng: np.random.Generator) -> Inputs:
@@ -603,10 +609,15 @@ def _decoder_layer_inputs(
             "enc_output": _states(rng, BATCH, source_len),
             "training": training,
             "look_ahead_mask": target_mask() if masked else None,
-            "padding_mask": source_mask(longest=source_len) if masked else None,
+            "padding_mask": source_mask(source_len) if masked else None,
         }
 
     return inputs
+
+
+def _without(name: str, make: Make) -> Make:
+    """The same inputs, and None in place of one: of two masks, only the other is given."""
+    return lambda rng: {**make(rng), name: None}
 
 
 def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -657,10 +668,12 @@ decoder_layer = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "post-norm, no masks, one word all zeros; then both masks, sides equally long",
+            "post-norm, no masks, one word all zeros; both masks, sides equally long; each mask alone",
             together(
                 without_options(with_a_word_of_zeros(_decoder_layer_inputs())),
                 _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
+                _without("padding_mask", _decoder_layer_inputs(masked=True, source_len=TARGET_LEN)),
+                _without("look_ahead_mask", _decoder_layer_inputs(masked=True, source_len=TARGET_LEN)),
             ),
         ),
         Case(
@@ -731,7 +744,7 @@ def _decoder_inputs(
             "enc_output": _states(rng, BATCH, source_len),
             "training": training,
             "look_ahead_mask": target_mask() if masked else None,
-            "padding_mask": source_mask(longest=source_len) if masked else None,
+            "padding_mask": source_mask(source_len) if masked else None,
         }
 
     return inputs
@@ -800,8 +813,13 @@ decoder = Exercise(
             ),
         ),
         Case(
-            "post-norm, both masks; then as many source words as target words",
-            together(_decoder_inputs(masked=True), _as_long_as_each_other),
+            "post-norm, both masks; then as many source words as target words; then each mask alone",
+            together(
+                _decoder_inputs(masked=True),
+                _as_long_as_each_other,
+                _without("padding_mask", _decoder_inputs(masked=True)),
+                _without("look_ahead_mask", _decoder_inputs(masked=True)),
+            ),
         ),
         Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
         Case(
@@ -836,7 +854,7 @@ def _transformer_inputs(
     padded: bool = False, norm_first: bool = False, training: bool = False, source_len: int = SOURCE_LEN
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
-        lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
+        lengths = _source_lengths(source_len) if padded else np.full(BATCH, source_len)
         target_lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
         return {
             "config": {**WHOLE, "norm_first": norm_first},

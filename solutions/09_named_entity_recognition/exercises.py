@@ -245,7 +245,7 @@ clean_entities = Exercise(
             "a piece of an entity is marked too: the longest span stays",
             _cleaning(
                 (3, 5, 4, 6, 9),
-                (" ", "\n", ", ", " ", ""),
+                ("  ", "\n", ", ", " ", ""),  # two blanks within a span are characters of it
                 ((0, 0, 0, 0), (0, 2, 0, 0), (2, 2, 0, 0), (4, 4, 0, 0), (3, 4, 0, 0)),
             ),
         ),

@@ -160,7 +160,8 @@ def _unusual(rng: np.random.Generator, task: str, words: list[str]) -> list[dict
         for spans in ([[4, 9, "A"], [0, 3, "B"]], [[0, 3, ""]], [[0, 3, " "]], [[0, 3, "7"]]):
             rows.append(row | {"text": text, "spans": spans})  # in another order, and with any label
     else:
-        rows += [row | {"question": blank}, row | {"spans": [[0, 999, "A"]]}]
+        # a fault in one column hides others
+        rows += [row | {"question": blank, "start": row["start"] + 1}, row | {"spans": [[0, 999, "A"]]}]
         context = row["context"]
         space, last = context.index(" "), context.rindex(" ") + 1
         rows += [
