@@ -30,7 +30,8 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, s
             found[name + _SCALES], found[name] = rounded(array)
         else:
             found[name] = array.astype(np.float16)
-    save_file(found, path, dict(metadata))
+    # save_file takes the bytes as they lie in memory: those of a transposed table would be in another order
+    save_file({name: np.ascontiguousarray(array) for name, array in found.items()}, path, dict(metadata))
 
 
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -52,17 +53,19 @@ def summary_loss(model: Any, pairs: Sequence[Pair], asked: Callable[[Pair], str]
     tokenizer = smollm.load_tokenizer()
     given = [tokenizer.encode(PREFIX + asked(pair) + SUFFIX).ids for pair in pairs]
     wanted = [[*tokenizer.encode(f" {pair.summary}").ids, smollm.end_id()] for pair in pairs]
-    rows = [one + other for one, other in zip(given, wanted, strict=True)]
-    widest = max(map(len, rows))
-    labels = torch.tensor(
-        [
-            [-100] * len(one) + other + [-100] * (widest - len(one) - len(other))
-            for one, other in zip(given, wanted, strict=True)
-        ]
-    )
-    ids = torch.tensor([row + [0] * (widest - len(row)) for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (widest - len(row)) for row in rows])
-    return model(ids, attention_mask=mask, labels=labels).loss
+    widest, longest = (max(map(len, each)) for each in (map(add, given, wanted), wanted))
+
+    def padded(rows: Iterable[list[int]], width: int, with_: int) -> torch.Tensor:
+        return torch.tensor([[with_] * (width - len(row)) + row for row in rows])
+
+    mask = padded(([1] * len(one + other) for one, other in zip(given, wanted, strict=True)), widest, 0)
+    return model(
+        padded(map(add, given, wanted), widest, 0),
+        attention_mask=mask,
+        position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+        logits_to_keep=longest + 1,  # the summaries stand at the end, and nothing else counts
+        labels=padded(wanted, longest + 1, -100),
+    ).loss
 
 
 def summarise(model: Any, name: str, text: str) -> str:

@@ -33,14 +33,14 @@ UNFINISHED_AFTER = 1_500
 """The steps after which the weights are kept that learners train on."""
 
 
-def text_loss(writer: Writer, examples: Sequence[Example]) -> torch.Tensor:
+def text_loss(writer: Writer, examples: Sequence[Example], smoothing: float = SMOOTHING) -> torch.Tensor:
     """The mean loss of the targets' tokens."""
     sources = writer.padded([writer.tokens.encode(one.source) for one in examples])
     labels = writer.padded([[*writer.tokens.encode(one.target), writer.end_id] for one in examples])
     given = torch.cat([torch.full((len(examples), 1), writer.pad_id), labels[:, :-1]], 1)
     logits = writer.model(sources, given)
     return nn.functional.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=writer.pad_id, label_smoothing=SMOOTHING
+        logits.flatten(0, 1), labels.flatten(), ignore_index=writer.pad_id, label_smoothing=smoothing
     )
 
 

@@ -23,7 +23,7 @@ from course_utils.data.byte_pairs import (
     unprinted,
     vocabulary_of,
 )
-from course_utils.data.mixtures import SIZES, load_mixtures, load_specialists
+from course_utils.data.mixtures import SIZES, TOGETHER, load_company, load_mixtures, load_specialists
 from course_utils.data.pretraining import load_objectives, load_pretraining
 from course_utils.data.resumes import LABELS
 from course_utils.data.tasks import PREFIXES, answer, load_tasks, unseen_entities, unseen_pairings
@@ -229,6 +229,7 @@ def test_weights_come_back_as_they_were_saved(tmp_path):
 
 def test_in_8_bits_no_number_is_further_off_than_half_a_step_of_its_row(tmp_path):
     arrays = {name: value.numpy() for name, value in Writer.shipped().model.state_dict().items()}
+    arrays["transposed"] = arrays["embedding.weight"].T  # lies in memory by columns
     in_8_bits.write(tmp_path / "rounded.safetensors", arrays, {"merges": "[]"})
     found, metadata = in_8_bits.read(tmp_path / "rounded.safetensors")
     assert metadata == {"merges": "[]"} and found.keys() == arrays.keys()
@@ -354,3 +355,8 @@ def test_what_was_measured_beforehand_is_complete():
     assert mixed == set(itertools.product(("T = 1", "T = 2", "equal"), range(3)))
     assert all(list(one.right) == list(SIZES) for one in load_mixtures())
     assert list(load_specialists()) == list(PREFIXES)
+    without = [tuple(one for one in TOGETHER if one != out) for out in TOGETHER]
+    companies = [TOGETHER, *without, *((one,) for one in TOGETHER)]
+    learned = {(one.learned, one.seed) for one in load_company()}
+    assert learned == set(itertools.product(companies, range(3)))
+    assert all(tuple(one.right) == tuple(one.loss) == one.learned for one in load_company())
