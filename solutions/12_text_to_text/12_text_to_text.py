@@ -43,7 +43,7 @@
 # | 12 | `length_penalty` | ●○○○○ | ●●○○○ | 4 | 1 |
 # </details>
 #
-# **You need** lab 05. **Time:** about 128 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
+# **You need** lab 05. **Time:** about 132 minutes; the computer needs {measured_seconds} seconds for the whole notebook on two
 # cores.
 #
 # **The core path** is everything not marked *(optional)*, about 56 minutes, plus 5 minutes for the review quiz. Take the lab in four sittings:
@@ -854,7 +854,7 @@ def by_seed(task: str, learned: tuple[str, ...]) -> np.ndarray:
 
 
 def change(task: str, learned: tuple[str, ...]) -> str:
-    """How far the mean loss is from that of the model for all, and what the seeds say."""
+    """How far the mean loss is from that with all six, and what the seeds say."""
     here, together = by_seed(task, learned), by_seed(task, TOGETHER)
     verdict = ("worse" if here.min() > together.max() else
                "better" if here.max() < together.min() else "")
@@ -871,7 +871,7 @@ told = [cell.split()[0] for row in rows[1:] for cell in row[1:] if " " in cell]
 rows.append(["alone", *(change(task, (task,)) for task in TOGETHER)])
 show_table(["loss of a token", *TOGETHER], rows)
 print(f"of the 30 numbers in the middle, {told.count('worse')} are worse and "
-      f"{told.count('better')} better; by luck alone, about 3 would be one or the other")
+      f"{told.count('better')} better; by luck alone, about 3 would be either")
 
 # %% [markdown]
 # Company helps: with the same batches, every task is learned worse alone. The verb stays at chance then, with 155 of 300 right for each seed. With all six tasks it is 293 to 300. Part of this may be mere practice: with all six, the model takes 2,400 steps in all, and each of them trains layers that the tasks share.
@@ -1731,7 +1731,8 @@ measured("text_to_text.tuned", shown=min(gains[name].low for name in (
 
 # %% tags=["skip-grading"]
 from course_utils.models.summariser import (
-    ALPHA, LAYERS, RANK, adapted_model, request, summarise, summary_loss)
+    ALPHA, LAYERS, RANK, adapted_model, load_adapter, request, summarise, summary_loss,
+    without_adapter, zero_shot)
 
 
 def asked_for(one: Pair) -> str:
@@ -1791,20 +1792,6 @@ if smollm.is_installed():
     del library
 
 # %% [markdown]
-# Now let it summarise a text of *yours*. Type the name of a function and what it does, in 25 to 90 words, as in the training texts:
-
-# %% tags=["skip-grading"]
-MY_NAME = "busiest_hour"
-MY_TEXT = """The visits are counted hour by hour, from the first to the last day of the
-table. Where several hours have the same number of visits, the earliest one wins. Days
-without any visit are left out, and so are visits whose time is missing."""
-
-if smollm.is_installed():
-    print(summarise(net, MY_NAME, " ".join(MY_TEXT.split())))
-
-# %% [markdown]
-# Change the name and leave the text, and then the other way round. Which of the two does the summary follow? And is everything true that it says?
-#
 # ### The test, once
 #
 # For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
@@ -1948,6 +1935,60 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 # The same thirty texts were judged for the tuned model, too. (It was given the name, so what the name says counts as well.) Its score is clearly higher, and 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
 #
 # **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name followed by the beginning, which nobody would call a summary. SmolLM2, prompted in two ways, shows no gain. Tuned on 923 other pairs, it shows one, though a smaller one on the test than on the pairs that chose it. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (ROUGE-2 and ROUGE-L agree that *tuned* is clearly ahead of the first sentence, on development and on the test.)
+#
+# ### A summariser that you can use
+#
+# You need not take the course's word for it. The adapter of *tuned* comes with the course, 2.5 MB in 8 bits. Rounding it changed none of the answers about the hundred development texts. (It comes from a second run of the same training: one of these answers is not the one that you read above.) Put it into the 120 layers of `net`. They are your own, if your `LoRALinear` passed its check. The loss is on the same 16 pairs as after your eight steps:
+
+# %% tags=["skip-grading"]
+if smollm.is_installed():
+    load_adapter(net)
+    print(f"after the whole training, 230 steps: {loss_on(net, few):.2f}")
+
+# %% [markdown]
+# Now let it summarise functions of *yours*. Type the name and the docstring of one, in 25 to 90 words, as in the training texts. Or put any function with a docstring into `FUNCTIONS`. Each text gets three summaries: its first sentence, the zero-shot answer of the same model without the adapter, and the answer with it.
+
+# %% tags=["skip-grading"]
+import inspect
+import math
+import re
+import shutil
+
+MY_NAME = "busiest_hour"
+MY_TEXT = """The visits are counted hour by hour, from the first to the last day of the
+table. Where several hours have the same number of visits, the earliest one wins. Days
+without any visit are left out, and so are visits whose time is missing."""
+
+FUNCTIONS = [textwrap.indent, math.prod, shutil.copy2]  # or any other
+
+# %% tags=["skip-grading"]
+def documented_as(function) -> Pair:
+    """The first line of a docstring, and the prose below it, at most 90 words."""
+    line, _, rest = (inspect.getdoc(function) or "").partition("\n\n")
+    prose = re.split(r"\n(?:Args|Parameters|Returns|Raises)\b", f"\n{rest}")[0]
+    text = " ".join((prose.strip() or line).split()[:90])
+    return Pair("", function.__name__, text, line)
+
+
+if smollm.is_installed():
+    yours = [Pair("", MY_NAME, " ".join(MY_TEXT.split()), ""),
+             *map(documented_as, FUNCTIONS)]
+    with without_adapter(net):
+        plain = zero_shot(net, [one.text for one in yours])
+    adapted = summarise(net, [(one.name, one.text) for one in yours])
+    for one, *said in zip(yours, plain, adapted, strict=True):
+        print(f"\n{one.name}: {one.summary}")
+        for way, text in zip(("first sentence", "zero-shot", "tuned"),
+                             (sentences(one.text)[0], *said), strict=True):
+            print(textwrap.fill(text, 88, initial_indent=f"  {way:15}",
+                                subsequent_indent=" " * 17))
+else:
+    print("SmolLM2 is not installed; lab 08 says how to get it.")
+
+# %% [markdown]
+# Behind each name of Python's own functions is the line that its authors wrote. SmolLM2 may have read these lines when it was trained, so they test nothing. A function that you wrote today is one that it has not seen.
+#
+# Judge the answers by the rubric above before you use one. Nobody has judged those that you see here. Then change the name and leave the text, and then the other way round. Which of the two does the summary follow?
 #
 # ## Common mistakes, by their symptom
 #

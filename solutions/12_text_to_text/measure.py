@@ -6,6 +6,7 @@
 .venv/bin/python solutions/12_text_to_text/measure.py specialists 1  # the same with this seed; the shared model is trained anew
 .venv/bin/python solutions/12_text_to_text/measure.py stories        # one more task, alone, 3,000 steps
 .venv/bin/python solutions/12_text_to_text/measure.py summaries      # ROUGE-L of the last section's rivals
+.venv/bin/python solutions/12_text_to_text/measure.py adapter        # what the shipped adapter writes, beside what *tuned* wrote
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from course_utils.data.summaries import (
 )
 from course_utils.data.tasks import Example, TaskData, answer, load_tasks, unseen_entities
 from course_utils.evaluation import accuracy, interval, paired
+from course_utils.models.summariser import adapted_model, load_adapter, summarise
 from course_utils.models.text_to_text import Writer
 
 
@@ -148,14 +150,27 @@ def summaries() -> None:
         print(f"{ended} of {len(absent)} absent words are there with another ending")
 
 
+def adapter() -> None:
+    """How many answers about the development texts are the same with the adapter that is shipped, in 8 bits, as those that were kept."""
+    model, kept = adapted_model(), load_written()["tuned"]
+    load_adapter(model)
+    some = [one for one in parts(load_summaries())[1] if one.text in kept]
+    said = summarise(model, [(one.name, one.text) for one in some])
+    same = sum(text == kept[one.text] for text, one in zip(said, some, strict=True))
+    print(f"{same} of {len(some)} are the same")
+    for name, texts in (("shipped", said), ("kept", [kept[one.text] for one in some])):
+        scores = [rouge_l(words(text), words(one.summary))[2] for text, one in zip(texts, some, strict=True)]
+        print(f"{name}: ROUGE-L {np.mean(scores):.3f}")
+
+
 def _without_ending(word: str) -> str:
     return re.sub(r"(?<=...)(ing|ed|es|s|d|e)$", "", word)
 
 
 def main(what: str, seed: int = 0) -> None:
     torch.set_num_threads(1)
-    if what == "summaries":
-        summaries()
+    if what in ("summaries", "adapter"):
+        {"summaries": summaries, "adapter": adapter}[what]()
         return
     data = load_tasks()
     tokens = BytePairs(

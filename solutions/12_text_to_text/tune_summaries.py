@@ -3,7 +3,8 @@
 .venv/bin/python solutions/12_text_to_text/tune_summaries.py
 
 adds what it wrote to course_utils/data/summaries_written.json, under "tuned" (it is given the name and the text), "tuned, name only" and
-"tuned, text only". Each is an adapter of its own (LoRA, Hu et al. 2022, by peft), trained in the same way.
+"tuned, text only". Each is an adapter of its own (LoRA, Hu et al. 2022, by peft), trained in the same way. The one of "tuned" is written to
+course_utils/weights/summariser.safetensors; its answers are those from before it is rounded to 8 bits.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import random
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,8 +29,10 @@ from course_utils.models.summariser import (
     PREFIX,
     RANK,
     SUFFIX,
+    Factors,
     request,
     summary_loss,
+    write_adapter,
 )
 
 EPOCHS, BATCH, RATE = 2, 8, 5e-4
@@ -42,8 +46,8 @@ WAYS: dict[str, Callable[[Pair], str]] = {
 """What the model is given between "Name:" and "Summary:"."""
 
 
-def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pair]):
-    """SmolLM2 with a trained adapter. Only the summary and its end count in the loss."""
+def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pair]) -> Any:
+    """peft's model of SmolLM2 with a trained adapter. Only the summary and its end count in the loss."""
     torch.manual_seed(SEED)
     model = get_peft_model(
         smollm.library_model(dict(smollm.read_weights())),
@@ -77,7 +81,16 @@ def tuned(way: Callable[[Pair], str], training: list[Pair], development: list[Pa
                 for place in range(0, len(development), BATCH)
             ]
         print(f"epoch {epoch + 1}: development loss {np.mean(losses):.3f}", flush=True)
-    return model.merge_and_unload()
+    return model
+
+
+def factors_of(model: Any) -> Factors:
+    """What was trained of a model of peft."""
+    return {
+        name: (layer.lora_A["default"].weight, layer.lora_B["default"].weight)
+        for name, layer in model.base_model.model.named_modules()
+        if name.rpartition(".")[2] in LAYERS
+    }
 
 
 def main() -> None:
@@ -88,7 +101,10 @@ def main() -> None:
         data = json.loads(WRITTEN.read_text("utf-8"))
         asked = [known[row["text"]] for row in data["written"]]
         model, tokenizer = tuned(way, training, chosen), smollm.load_tokenizer()
-        answers = lines_after(model, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
+        if name == "tuned":
+            write_adapter(factors_of(model))
+        merged = model.merge_and_unload()
+        answers = lines_after(merged, tokenizer, PREFIX, [way(pair) for pair in asked], SUFFIX)
         for row, answer in zip(data["written"], answers, strict=True):
             row[name] = answer
         keep(data)

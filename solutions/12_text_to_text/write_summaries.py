@@ -16,6 +16,7 @@ import torch
 from course_utils.data.summaries import WRITTEN, Pair, held_out, load_summaries
 from course_utils.models import smollm
 from course_utils.models.smollm_lines import lines_after
+from course_utils.models.summariser import zero_shot
 
 ITEMS = 100
 EXAMPLES = 3
@@ -51,9 +52,8 @@ def main() -> None:
 
     model = smollm.library_model(dict(smollm.read_weights()))
     tokenizer = smollm.load_tokenizer()
-    before, after = smollm.chat("Summarize in one short sentence what the function does.\n\n@").split("@")
     found = {
-        "zero-shot": lines_after(model, tokenizer, before, asked, after),
+        "zero-shot": zero_shot(model, asked, say=print),
         "few-shot": lines_after(
             model, tokenizer, f"{examples}Description:", [f" {text}" for text in asked], "\nSummary:"
         ),

