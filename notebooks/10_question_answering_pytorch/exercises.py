@@ -1157,8 +1157,8 @@ train_step = Exercise(
 
 
 class _AttentiveReader(ScriptedReader):
-    """Takes four arguments, as the lab's reader does; what it thinks of [CLS] depends on all tokens of the window, and on
-    what is allowed that should not be, or the other way round.
+    """Takes four arguments, as the lab's reader does. What it thinks of [CLS] depends on all tokens of the window, and on each place
+    that is wrongly allowed or blocked.
     """
 
     def __call__(self, input_ids: Any, attention_mask: Any, token_type_ids: Any, allowed: Any):
