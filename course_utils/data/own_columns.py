@@ -130,7 +130,7 @@ class Columns:
                 )
 
     def like_groups(self, taken: Mapping[str, str]) -> list[str]:
-        """The free columns whose values come again: five of them at least, in two rows each on the average."""
+        """The free columns whose values come again: five of them at least, in two rows each on average."""
         found = []
         for column in self._free(taken):
             values = [value for value in self._values(column) if isinstance(value, str | int)]

@@ -956,10 +956,8 @@ def _two_batches(
             lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
             lengths[rng.integers(pairs)] = longest
             ids = rng.integers(1, 50, (pairs, longest))
-            ids[:2, 0] = (
-                int(pad_id == PAD),
-                49,
-            )  # words with lower and with higher ids than padding; 0 is one, too
+            # words with lower and with higher ids than padding; 0 is one, too
+            ids[:2, 0] = int(pad_id == PAD), 49
             ids = np.where(ids == pad_id, 50, ids)
             made[name] = np.where(real_words(lengths, longest), ids, pad_id)
         return made if pad_id == PAD else {**made, "pad_id": pad_id}

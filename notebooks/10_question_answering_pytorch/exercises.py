@@ -1172,9 +1172,8 @@ class _AttentiveReader(ScriptedReader):
             known = ((1 + input_ids) * attention_mask * (1 + 2 * token_type_ids)).sum(dim=1).double()
             start[:, 0] += (0.6 * torch.sin(known)).float()
             end[:, 0] += (0.8 * torch.cos(3 * known)).float()
-            text = token_type_ids * token_type_ids.roll(
-                -1, 1
-            )  # without the last [SEP]: before [CLS] or padding
+            # without the last [SEP]: before [CLS] or padding
+            text = token_type_ids * token_type_ids.roll(-1, 1)
             text[:, 0] = 1
             start[:, 0] += (text != allowed).sum(dim=1)
         return (start.log_softmax(-1), end.log_softmax(-1)) if self.shares else (start, end)

@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterator
 
 import torch
-from train_weights import text_loss, train
+from train_weights import half_width, text_loss, train
 
 from course_utils.data.mixtures import COMPANY, TOGETHER
 from course_utils.data.tasks import Example, answer, load_tasks
-from course_utils.models.text_to_text import CONFIG, TextToText, Writer
+from course_utils.models.text_to_text import Writer
 
 SEEDS = (0, 1, 2)
 STEPS, BATCH = 400, 16
@@ -50,8 +50,7 @@ def main() -> None:
                 continue
             began = time.process_time()
             torch.manual_seed(seed)
-            config = {**CONFIG, "embedding_dim": CONFIG["embedding_dim"] // 2}
-            writer = Writer(tokens, TextToText(len(tokens) + 2, len(tokens), **config))
+            writer = half_width(tokens)
             some = batches({name: data[name].train for name in learned}, seed)
             steps = STEPS * len(learned)
             train(

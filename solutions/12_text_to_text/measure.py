@@ -169,8 +169,9 @@ def _without_ending(word: str) -> str:
 
 def main(what: str, seed: int = 0) -> None:
     torch.set_num_threads(1)
-    if what in ("summaries", "adapter"):
-        {"summaries": summaries, "adapter": adapter}[what]()
+    without_training = {"summaries": summaries, "adapter": adapter}
+    if what in without_training:
+        without_training[what]()
         return
     data = load_tasks()
     tokens = BytePairs(

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 import torch
-from train_weights import train
+from train_weights import half_width, train
 
 from course_utils.data.mixtures import FILE, SIZES
 from course_utils.data.tasks import answer, load_tasks
-from course_utils.models.text_to_text import CONFIG, TextToText, Writer
+from course_utils.models.text_to_text import Writer
 from grader.course import Course
 from grader.reference.lab import Lab
 
@@ -40,8 +40,7 @@ def main() -> None:
                 continue
             began = time.perf_counter()
             torch.manual_seed(seed)
-            config = {**CONFIG, "embedding_dim": CONFIG["embedding_dim"] // 2}
-            writer = Writer(tokens, TextToText(len(tokens) + 2, len(tokens), **config))
+            writer = half_width(tokens)
             train(writer, some, mixture(SIZES, temperature), STEPS, seed)
             right = {}
             for name in SIZES:

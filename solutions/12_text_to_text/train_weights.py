@@ -16,7 +16,7 @@ from torch import nn
 
 from course_utils.data.byte_pairs import BytePairs, library_merges
 from course_utils.data.tasks import Example, load_tasks, unseen_entities, unseen_pairings
-from course_utils.models.text_to_text import SHIPPED, UNFINISHED, Writer
+from course_utils.models.text_to_text import CONFIG, SHIPPED, UNFINISHED, TextToText, Writer
 
 SHARES = {
     "translation": 0.14,
@@ -31,6 +31,12 @@ STEPS, BATCH, RATE, WARMUP, SMOOTHING = 9_000, 48, 1.5e-3, 200, 0.05
 MERGES = 1_244
 UNFINISHED_AFTER = 1_500
 """The steps after which the weights are kept that learners train on."""
+
+
+def half_width(tokens: BytePairs) -> Writer:
+    """A fresh model of half the width of lab 12's, for comparisons of many trainings."""
+    config = {**CONFIG, "embedding_dim": CONFIG["embedding_dim"] // 2}
+    return Writer(tokens, TextToText(len(tokens) + 2, len(tokens), **config))
 
 
 def text_loss(writer: Writer, examples: Sequence[Example], smoothing: float = SMOOTHING) -> torch.Tensor:
