@@ -1,8 +1,8 @@
 """How fast a class is graded: this course's grader beside nbgrader's own, in one run, on one machine.
 
-``make bench-grading`` prints the tables; ``--help`` lists what can be changed. The same honest class is graded
-by ``nbgrader autograde`` with nbgrader's own steps (one ordinary kernel a notebook, one after the other) and by
-``grader autograde`` with its sandbox, whole commands with all their starting up, alternating. Then growing classes, and one
+``make bench-grading`` prints the tables; ``--help`` lists what can be changed. The same honest class is graded by ``nbgrader
+autograde`` with nbgrader's own steps (one ordinary kernel a notebook, one after the other) and by ``grader autograde`` with its
+sandbox. Whole commands with all their starting up alternate. Then growing classes, and one
 with endless loops in it, by ``grader autograde`` alone.
 """
 

@@ -2,10 +2,10 @@
 
     python benchmarks/similar.py [--lab LAB] [--sizes 75,150,300,600]
 
-Made-up classes: everybody writes every exercise as one of the lab's correct variants, changed in a few places by chance as the lab's mutants
-are, so that much is shared by some and little by all; one in thirty copies somebody and gives everything other names. Printed are the
-CPU seconds to read and to compare, the most memory (MiB, resident), how many pairs are shown, and how many of the
-copies are among as many first pairs as there are copies.
+In these made-up classes everybody writes every exercise as one of the lab's correct variants, changed in a few places by chance
+as the lab's mutants are. So some share much, and all share little. One in thirty copies somebody and gives everything other
+names. It prints the CPU seconds to read and to compare, the most memory (MiB, resident), and how many pairs are shown. Its last
+number: how many of the copies are among the first pairs, as many as there are copies.
 """
 
 from __future__ import annotations

@@ -174,9 +174,9 @@ def _write(entries: dict[str, dict], damaged: bool) -> None:
 
 
 def take_in(file: Path) -> tuple[int, int]:
-    """Adds the progress that the same learner has made elsewhere, for example in the browser. Nothing is lost, and to take a file in twice
-    changes nothing more: of each exercise the better score, the larger number of attempts, the first time it was tried and solved,
-    and the last time it was tried are kept.
+    """Adds the progress that the same learner has made elsewhere, for example in the browser. Nothing is lost, and to take a
+    file in twice changes nothing more. Of each exercise it keeps the better score, the larger number of attempts, the first
+    time of a try and of a solution, and the last time of a try.
 
     Returns:
         How many exercises the file has, and how many of them are solved only now.

@@ -149,8 +149,8 @@ def state_in(path: Path, form: Any) -> Any:
     """What is in a file in JSON in which the grader keeps something.
 
     Args:
-        form: what must be in it: a type; ``[form]``, a list of these; ``(form, form)``, a list of just these; ``{str: form}``, a table of these;
-            ``{"name": form}``, a table with these names.
+        form: what must be in it. A type; ``[form]``, a list of these; ``(form, form)``, a list of just these. ``{str: form}``
+            is a table of these, ``{"name": form}`` a table with these names.
 
     Raises:
         OSError: it cannot be read; FileNotFoundError: there is none.

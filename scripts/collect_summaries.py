@@ -2,9 +2,9 @@
 
     .venv/bin/python scripts/collect_summaries.py
 
-writes course_utils/data/summaries.json. The sources are parsed, never imported. Run it again only to change the data: other
-versions of the packages give other texts, and what SmolLM2 wrote about them has to be made again. docs/data-text-to-text.md says
-what is taken and what is left out.
+writes course_utils/data/summaries.json. The sources are parsed, never imported. Run it again only to change the data. Other
+versions of the packages give other texts, and SmolLM2 has to write about them anew. docs/data-text-to-text.md says what is
+taken and what is left out.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/gather_pyodide.py
 
-Pyodide itself is on its own network. The wheel of Open WebUI, a web application, brings a copy of it with these packages; what JupyterLite's kernel
-needs besides is pure Python, and comes from the index under the versions of Pyodide's list. Nothing of Open WebUI itself is kept.
+Pyodide itself is on its own network. The wheel of Open WebUI, a web application, brings a copy of it with these packages. What
+JupyterLite's kernel needs besides is pure Python. It comes from the index, in the versions of Pyodide's list. Nothing of Open WebUI itself is kept.
 """
 
 from __future__ import annotations

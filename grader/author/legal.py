@@ -131,8 +131,8 @@ Change = Callable[[Any, np.random.Generator], Any]
 
 
 def changed(inputs: Mapping[str, Any], rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
-    """What was changed, in words, and the inputs with it: one size wherever it occurs, one array, number, text or list, or two that
-    become equal; or an input is left to its default.
+    """What was changed, in words, and the inputs with it. One size changes wherever it occurs, or one array, number, text or
+    list, or two become equal; or an input is left to its default.
     """
     defaults = [name for name, value in inputs.items() if _is_plain(value)]
     if defaults and len(inputs) > 1 and rng.random() < _LEFT_OUT:

@@ -52,8 +52,8 @@ class Database:
             merging: two ids are being merged, and it is this that opens it.
 
         Raises:
-            CourseError: the file cannot be read or written (also later, while it is open), it is not the one that was last used, or a merge of two
-                ids is unfinished.
+            CourseError: the file cannot be read or written (also later, while it is open), is not the one last used, or a merge
+                of two ids is unfinished.
         """
         if not merging and (merge := gradebook_file.unfinished_merge(course)):
             raise CourseError(

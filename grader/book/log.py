@@ -4,8 +4,8 @@ SQLite's triggers write it, in the gradebook's own file and in the same transact
 nbgrader's commands and any other program change, and a change that is undone leaves no line. Two more triggers refuse to
 change or remove lines. That keeps out mistakes, not the file's owner, who may change anything in it.
 
-A trigger does not know who is at work. :func:`signed` says it, for the length of a transaction, in a table that the triggers
-read; :func:`sign_sessions` does so for whatever uses nbgrader's own objects in this process.
+A trigger does not know who is at work. For the length of a transaction, :func:`signed` says it in a table that the triggers
+read, and :func:`sign_sessions` does so for whatever uses nbgrader's own objects.
 """
 
 from __future__ import annotations

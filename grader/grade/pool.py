@@ -166,8 +166,8 @@ class Pool:
     def map(self, shared: Any, tasks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Pairs of task and answer (or :class:`Lost`), as they come in.
 
-        A task is taken from ``tasks`` only when a worker is free, and an answer is kept only until it is yielded,
-        so that the memory needed does not grow with the number of tasks. An iterator that had no task may have one later: it is asked
+        It takes a task from ``tasks`` only when a worker is free, and keeps an answer only until it has yielded it. So the
+        memory needed does not grow with the number of tasks. An iterator that had no task may have one later: it is asked
         again as long as any worker is at work.
 
         Raises:

@@ -49,8 +49,8 @@ class Part:
 
     Attributes:
         state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
-        fault: where its code is not valid Python, which name has no value, or which ready-made thing it uses that has to be built; empty if there
-            is no such fault.
+        fault: where its code is not valid Python, which name has no value, or which ready-made thing it uses instead of
+            building it; empty if nothing is wrong.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Pictures in learners' written text -> PNG and JPEG files that the grader has made anew, bounded in number, pixels and bytes.
 
-They come as attachments of a cell or as ``data:`` addresses in its text. :class:`Album` gives them names of its own and looks at none of them.
-:func:`draw_anew` decodes and encodes each, so that nothing of the file itself reaches its readers. Other
+They come as attachments of a cell or as ``data:`` addresses in its text. :class:`Album` gives them names of its own, and looks
+at none of them. Nothing of a file itself reaches its readers: :func:`draw_anew` decodes and encodes each. Other
 kinds (SVG can carry scripts) are never shown.
 """
 

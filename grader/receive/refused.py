@@ -1,6 +1,7 @@
 """Files that nobody's grading will tell of: refused when a lab's work was last collected, and in no student's folder.
 
-They are remembered until work of the lab is collected again, so that people who seem to have handed in nothing can be found among them.
+The grader remembers them until work of the lab is collected again. People who seem to have handed in nothing can be found among
+them.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def _troubles() -> tuple[float, ...] | None:
 
 
 def room(jobs: int, memory: int) -> int:
-    """How many runs, of at most ``jobs``, can go on side by side as if each were alone: one for each idle core, if there is this much memory
-    (bytes) for it. At least one.
+    """How many runs, of at most ``jobs``, can go on side by side as if each were alone. That is one for each idle core, if
+    there is this much memory (bytes) for it; at least one.
     """
     busy = psutil.cpu_percent(_LOOK_SECONDS, percpu=True)
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(busy))

@@ -1,10 +1,12 @@
 """Statistics of one check, or of one answer that people read, over a class. They say how hard it is, whether it separates those who understood the
 lab from the others, and whether it needs a look.
 
-*Difficulty* is the share of the submissions that pass, that is, that have all of its points. *Discrimination* is Pearson's correlation of its points with the
-points of the rest of the lab (Guilford 1953, *The correlation of an item with a composite of the remaining items in a test*, Educational and Psychological
-Measurement 13); for a check that is right or wrong, that is the point-biserial correlation. The *strongest* and the *weakest* are the 27 % with the most and the fewest
-points in the rest of the lab (Kelley 1939, *The selection of upper and lower groups for the validation of test items*, Journal of Educational Psychology 30).
+*Difficulty* is the share of the submissions that pass, that is, that have all of its points. *Discrimination* is Pearson's
+correlation of its points with the points of the rest of the lab. For a check that is right or wrong, that is the point-biserial
+correlation. The *strongest* and the *weakest* are the 27 % with the most and the fewest points in the rest of the lab. Sources:
+Guilford 1953, *The correlation of an item with a composite of the remaining items in a test*, Educational and Psychological
+Measurement 13. Kelley 1939, *The selection of upper and lower groups for the validation of test items*, Journal of Educational
+Psychology 30.
 """
 
 from __future__ import annotations

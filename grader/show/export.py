@@ -1,8 +1,8 @@
 """Scores in the formats that learning management systems accept.
 
-The formats are taken from the systems' source code: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
-``ID``, else by ``SIS Login ID``; Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) by
-``Identifier``, and requires ``Grade`` and ``Last modified (grade)``; a zip of feedback files
+The formats are taken from the systems' source code. Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
+``ID``, else by ``SIS Login ID``. Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) finds
+one by ``Identifier``, and requires ``Grade`` and ``Last modified (grade)``. A zip of feedback files
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` per student.
 
 :mod:`grader.people.students` says where the numbers come from by which LMSs know students.

@@ -67,8 +67,9 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
 
     Args:
         notebook: with scores and comments in its cells' metadata.
-        facts: ``score``, ``max_score``, ``late_penalty``, ``marked_late`` (who marks it as late, if it is not known by how much) and ``submission`` (its id in the gradebook) of the submission;
-            ``notebook`` and ``assignment``, its names; ``whose`` it is.
+        facts: of the submission ``score``, ``max_score``, ``late_penalty`` and ``submission`` (its id in the gradebook).
+            ``marked_late`` says who marks it as late, if nobody knows by how much. ``notebook`` and ``assignment`` are its
+            names, and ``whose`` says whose it is.
     """
     rows = [row for cell in notebook.cells if (row := _row(cell))]
     if notebook.metadata.get("transformer_labs", {}).get("state") == _UNREAD:

@@ -1,7 +1,7 @@
 """Code -> fingerprints that stay when names, layout, comments and the order of its parts change.
 
-A cell becomes the tokens of its syntax tree, in which the learner's own names are all the same; every ``SIZE`` tokens in a row are
-a hash, and of every ``WINDOW`` hashes in a row one is kept (winnowing: Schleimer, Wilkerson and Aiken, SIGMOD 2003). Whatever two texts
+A cell becomes the tokens of its syntax tree, in which the learner's own names are all the same. Every ``SIZE`` tokens in a row
+are a hash, and of every ``WINDOW`` hashes in a row one is kept (winnowing: Schleimer, Wilkerson and Aiken, SIGMOD 2003). Whatever two texts
 share for at least ``SIZE + WINDOW - 1`` tokens, they share a fingerprint of.
 """
 
@@ -59,8 +59,8 @@ def _hashes(tokens: list[Token]) -> list[int]:
 def tokens_of(text: str, known: Mapping[str, str] | None = None) -> list[Token]:
     """The tokens of a cell's syntax tree, in order. Never raises: lines that do not parse are left out.
 
-    Not in them: comments, layout, docstrings, annotations, imports, the text of strings, and all names except for Python's own, those in
-    ``known`` (what the lab defines) and attributes of things that the cell did not make.
+    Not in them are comments, layout, docstrings, annotations, imports, the text of strings, and most names. The names that stay
+        are Python's own, those in ``known`` (what the lab defines) and attributes of things that the cell did not make.
     """
     tree = _parsed(text)
     if tree is None:

@@ -1,5 +1,5 @@
-"""What the pages about a class, a term and alike submissions have in common: where they are written, what they are called, and the words
-for shares, lateness, and what to do first.
+"""What the pages about a class, a term and alike submissions have in common: their folder and names, and the words for shares,
+lateness, and what to do first.
 """
 
 from __future__ import annotations

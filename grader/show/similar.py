@@ -35,8 +35,8 @@ from grader.show.fingerprints import all_hashes, fingerprints, names_in, tokens_
 from grader.show.pages import FIRST, default_page, percent, title_of, write_page
 
 COMMON_SHARE, COMMON_FROM, COMMON_TO = 0.1, 4, 20
-"""What more than this share of the class have in common is left out; but never what only ``COMMON_FROM`` have, and always what more than
-``COMMON_TO`` have: so the work grows with the class and not with its square."""
+"""What more than this share of the class have in common is left out. What only ``COMMON_FROM`` have is never left out, and what
+more than ``COMMON_TO`` have always is. So the work grows with the class and not with its square."""
 MIN_SHARED, MIN_ALIKE = 8, 0.4
 """A pair is shown if it shares at least MIN_SHARED fingerprints and these are at least MIN_ALIKE of the smaller submission's, or if both have the same
 wrong result."""
@@ -173,8 +173,8 @@ def write_similar(lab: Lab, page: Path | None = None, section: str | None = None
 def _works_of_teams(
     folders: Sequence[Path],
 ) -> tuple[list[Path], dict[str, tuple[str, ...]], dict[str, str]]:
-    """One submission of each that a team has handed in, that of the member who did it if it is there; who else has the same; and the
-    team of everybody who has a copy.
+    """One submission of each that a team has handed in: that of the member who did it, if it is there. Then who else has the
+    same, and the team of everybody who has a copy.
     """
     copies: dict[str, list[Path]] = defaultdict(list)
     teams: dict[str, str] = {}
@@ -255,8 +255,8 @@ class Reader:
     def _wrong(self, student: str, result: Result) -> dict[str, tuple[str, ...]]:
         """Exercise -> what its report says about wrong values, if no misconception is recognised in it or explains it.
 
-        A misconception in an earlier exercise that it calls explains it, too, at least in part: two who both have it, and another
-        common one here, get the same wrong values without knowing each other.
+        A misconception in an earlier exercise that it calls explains it, too, at least in part. Two who both have it, and
+        another common one here, get the same wrong values without knowing each other.
         """
         file = self.lab.course.autograded / student / self.lab.name / self.lab.notebook_name
         recognised = {text.partition(": ")[0] for text in result.marker.recognised}

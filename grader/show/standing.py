@@ -21,8 +21,9 @@ from grader.run.states import CUT_SHORT, UNREADABLE
 
 
 class Standing(StrEnum):
-    """How somebody stands in a lab. *Graded* are only those of whose work everything was seen. What is unreadable has a score, too: 0 points unless a
-    person gives some; and so has what did not run to its end, because it crashed, or ran out of time or memory. *Excused* and *zero* are what an instructor
+    """How somebody stands in a lab. *Graded* are only those of whose work everything was seen. What is unreadable has a score,
+    too: 0 points unless a person gives some. So has what did not run to its end, because it crashed, or ran out of time or
+    memory. *Excused* and *zero* are what an instructor
     has decided, whatever was handed in: no score, and a score of 0.
     """
 
@@ -152,8 +153,8 @@ def anew_in_words(lab: str, count: int) -> str:
 
 
 def standing(course: Course, section: str | None = None) -> tuple[list[list[str]], list[str], list[str]]:
-    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's, and lines about
-    each lab with work that is newer than its grade, or with files that were refused.
+    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's. Then come lines
+    about each lab with work that is newer than its grade, or with refused files.
 
     Args:
         section: only the people of this one.

@@ -1,7 +1,7 @@
 """All labs of a term on one page: how each went, where each student is heading, and which misconceptions stay.
 
-Nothing that is handed in says which hints were read. A misconception is followed from lab to lab here, where the same one (the same title) can be recognised again;
-from one version of a submission to the next, the page about a lab follows it.
+Nothing that is handed in says which hints were read. This page follows a misconception from lab to lab, where the same one (the
+same title) can be recognised again. The page about a lab follows it from one version of a submission to the next.
 """
 
 from __future__ import annotations

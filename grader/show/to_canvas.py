@@ -1,7 +1,7 @@
 """Grades, feedback pages and marks for lateness to Canvas: what it does not have, and sending it.
 
-Nothing is sent by :func:`differences`, and :func:`send` sends only what that has found and then reads the grades back. What was sent is noted in the
-gradebook, so that a grade which somebody entered in Canvas is not taken for ours, and a page is not sent twice.
+Nothing is sent by :func:`differences`, and :func:`send` sends only what that has found and then reads the grades back. The
+gradebook notes what was sent. So a grade that somebody entered in Canvas is not taken for ours, and no page goes there twice.
 """
 
 from __future__ import annotations

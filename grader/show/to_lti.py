@@ -1,7 +1,7 @@
 """Scores to a learning platform by LTI: what it does not have, and sending it.
 
-Nothing is sent by :func:`differences`, and :func:`send` sends only what that has found and then reads the results back, where this tool may do so. What was sent is
-noted in the gradebook, so that a grade which somebody entered on the platform is not taken for ours.
+Nothing is sent by :func:`differences`, and :func:`send` sends only what that has found and then reads the results back, where this tool may do so. The
+gradebook notes what was sent. So a grade that somebody entered on the platform is not taken for ours.
 
 The standard has no excuses and no lateness: who is excused is named and gets nothing, and how late work was stands in a comment.
 """

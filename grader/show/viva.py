@@ -1,7 +1,7 @@
 """One sheet for a short conversation with a student: questions about their own code, with answers, and what else helps to talk about it.
 
-The questions are made where the student's code runs, in the sandbox (:mod:`course_utils.own_code`), so they are untrusted text here: they are
-bounded, shown escaped, and left out if the code that they show was not handed in. Nothing here touches a score.
+The questions come from where the student's code runs, the sandbox (:mod:`course_utils.own_code`). So they are untrusted text
+here. They are bounded and escaped, and none is about code that was not handed in. Nothing here touches a score.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Moodle's own grading worksheet of an assignment, filled in: its columns, rows and language stay as they are, and Moodle takes it back.
 
-Moodle's importer (``mod/assign/feedback/offline/importgradeslib.php``) finds its columns by their headings in the language of the person who uploads the file, and
-a participant by the number at the end of the identifier.
+Moodle's importer (``mod/assign/feedback/offline/importgradeslib.php``) finds its columns by their headings, in the language of
+the person who uploads the file. It finds a participant by the number at the end of the identifier.
 """
 
 from __future__ import annotations

@@ -1758,8 +1758,8 @@ another sentence on two of them at least."""
 
 
 def _drawn(number: int, length_penalty: float) -> _Tree:
-    """Any of three words or the end, with shares that are drawn at random, at each of five steps: the same tree for every seed of a
-    check, so that a mistake is seen at all of them or at none. No two hypotheses have the same score, not even rounded."""
+    """At each of five steps any of three words or the end, with shares drawn at random. The tree is the same for every seed of
+    a check, so that a mistake shows at all of them or at none. No two hypotheses have the same score, not even rounded."""
     rng = np.random.default_rng(number)
     while True:
         tree: dict[str, dict[str, float]] = {}

@@ -325,9 +325,9 @@ def _one_branch(muted: str):
 
 
 def _call_block(learner: Callable, inputs: Inputs) -> Any:
-    """The output; of more than a thousand words, that at the last ones. At a dropout rate between 0 and 1 it is compared with that
-    in evaluation mode: how many times as large are the numbers that a branch adds, where something is left of them; the share
-    for which that is so; and whether the share of those of which nothing is left is near the rate.
+    """The output; of more than a thousand words, that at the last ones. At a dropout rate between 0 and 1, a comparison with
+    the output in evaluation mode. It says how many times as large the numbers are that a branch adds, where something is left
+    of them, and for which share that is so. It also says whether the share of those of which nothing is left is near the rate.
     """
     x = inputs["x"].copy()
     found = _call_module("x")(learner, inputs)
@@ -431,8 +431,9 @@ def _partly_dropped(rng: np.random.Generator) -> Inputs:
 
 
 def _call_gpt(learner: Callable, inputs: Inputs) -> Any:
-    """The logits; of more than a thousand words, those of the last ones. At a dropout rate between 0 and 1 they are traced back to what came into the norm: the share of the numbers
-    that are 0, or else the sum of token and position times one factor a word; and whether the share of zeros is near the rate.
+    """The logits; of more than a thousand words, those of the last ones. At a dropout rate between 0 and 1 they are traced back
+    to what came into the norm. That is the share of the numbers that are 0, or else the sum of token and position times one
+    factor a word. The last result says whether the share of zeros is near the rate.
     """
     found = _call_module("ids")(learner, inputs)
     weights, config = inputs["weights"], inputs["config"]

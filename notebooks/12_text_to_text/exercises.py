@@ -383,8 +383,8 @@ def _broken_off(rng: np.random.Generator) -> Inputs:
 
 
 def _easily_lost(rng: np.random.Generator) -> Inputs:
-    """A mark of byte order, the id 0, marks and spaces that somebody might tidy up, letters that look the same, a tab, a line end of
-    two characters, a zero, and two bytes one after the other that are no text.
+    """A mark of byte order, the id 0, marks and spaces that somebody might tidy up, and letters that look the same. Then a tab,
+    a line end of two characters, a zero, and two bytes one after the other that are no text.
     """
     from course_utils.data.byte_pairs import SINGLE
 
@@ -841,8 +841,8 @@ def _twice(*what: str) -> Maker:
 
 
 def _alike(rng: np.random.Generator) -> Inputs:
-    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others; a text that is a
-    summary of the test, and the other way round; and texts that are part of another one.
+    """Texts, summaries and modules that differ from those of the test by a capital or a space, so that they are others. Also a
+    text that is a summary of the test, and the other way round, and texts that are part of another one.
     """
     held, free, other = _names(rng, 3)
     pairs = _pairs(rng, [f"{held}.{other}"] * 4 + [f"{free}.{other}"] * 6)

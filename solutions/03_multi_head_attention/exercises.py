@@ -1,7 +1,7 @@
 """Lab 03: multi-head attention, as a loop, all heads at once, and as a PyTorch module.
 
-Batch, heads, query length, key length, d_k, d_v and d_model all differ in a case, so that no mistake hides
-behind two axes of equal length; the cases that give up one of these differences say so in their title.
+Batch, heads, query length, key length, d_k, d_v and d_model all differ in a case, so that no mistake hides behind two axes of
+equal length. The cases that give up one of these differences say so in their title.
 """
 
 from __future__ import annotations

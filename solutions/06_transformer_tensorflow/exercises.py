@@ -1045,11 +1045,10 @@ def _guessed(
     dtype: str = "int32",
     sure: bool = True,
 ):
-    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding (or, not ``sure`` of it, a word), and
-    at one real word of each sentence that has a wrong one.
-
-    They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
-    other share is the accuracy by chance. Or for none at all.
+    """Labels of three sentences, a short, a long and a middle one, and their logits. The logits say padding at the padding (or,
+    not ``sure`` of it, a word), and at one real word of each sentence that has a wrong one. They are right for one word of the
+    first sentence, for all of the second, and for half of the third or more. So no other share is the accuracy by chance. Or
+    they are right for none at all.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:

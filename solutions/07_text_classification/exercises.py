@@ -220,8 +220,8 @@ split_by_group = Exercise(
 
 def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
     """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter.
-    The longest text has words with a capital, an accent, digits and marks, and a full stop at its end; the index has them, too, and what
-    would be left of them."""
+    The longest text has words with a capital, an accent, digits and marks, and a full stop at its end. The index has them, too,
+    and what would be left of them."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         names = [str(rng.choice(list("aio"))), *new_words(rng, 11 + len(lengths))]

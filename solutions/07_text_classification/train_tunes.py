@@ -2,8 +2,8 @@
 
 .venv/bin/python solutions/07_text_classification/train_tunes.py
 
-writes course_utils/data/tunes_seeds.json. Beside the encoder of the lab there are three that get less: the notes of each tune
-shuffled, in training and when it is asked; only their lengths; or only the first 64. It takes about eight minutes.
+writes course_utils/data/tunes_seeds.json. Beside the encoder of the lab there are three that get less. One gets the notes of
+each tune shuffled, in training and when it is asked; one only their lengths; one only the first 64. It takes about eight minutes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 .venv/bin/python solutions/09_named_entity_recognition/ask_language_model.py
 
-writes course_utils/data/sentences_asked.json. How many examples it is shown is chosen on the development half; the test half is asked once.
+writes course_utils/data/sentences_asked.json. The development half chooses how many examples it sees; the test half is asked
+once.
 It takes about ten minutes of one core.
 """
 

@@ -1,7 +1,7 @@
 """Lab 09: a pretrained encoder, fine-tuned in PyTorch to find the entities in résumés.
 
-No check needs the pretrained model or its tokenizer: texts, word pieces and their offsets are made by hand, and in
-place of the encoder stands a small one whose weights a check sets. What is drawn at random are letters, places and
+No check needs the pretrained model or its tokenizer. Texts, word pieces and their offsets are made by hand, and a small
+encoder, whose weights a check sets, takes the real one's place. What is drawn at random are letters, places and
 ids; how spans lie to each other is fixed by each case, so that no mistake is right by luck.
 """
 
@@ -709,8 +709,8 @@ def padding_changes_nothing(runs: list[Run]) -> np.ndarray:
 
 
 def _what_dropout_leaves(model: nn.Module, inputs: Inputs) -> Any:
-    """What is left of a feature, as a multiple of what it is in evaluation mode: the least and the most; and whether the
-    share of those of which nothing is left is near the dropout rate. Each logit is made a copy of one feature for that.
+    """What is left of a feature, as a multiple of what it is in evaluation mode: the least and the most. Also, whether the
+    share of those of which nothing is left is near the dropout rate. For that, each logit becomes a copy of one feature.
     """
     import torch
 

@@ -2,8 +2,8 @@
 
 .venv/bin/python solutions/10_question_answering_pytorch/ask_language_model.py
 
-writes course_utils/data/paragraphs_asked.json. How many texts it is shown with their answers, and when it says nothing, is chosen on the
-development part; the questions of the test part are asked once. It takes about a quarter of an hour of one core.
+writes course_utils/data/paragraphs_asked.json. The development part chooses how many texts it sees with their answers, and when
+it says nothing. The questions of the test part are asked once. It takes about a quarter of an hour of one core.
 """
 
 from __future__ import annotations

@@ -355,7 +355,8 @@ for text in ("Jane visite l'Afrique en septembre", "Zürich, 東京, 😀", "x[i
 # ## 4. What a vocabulary does
 #
 # More merges make shorter texts: fewer steps to write, fewer places to attend to. They also need a larger table of embeddings, and a rare token gets little training. How
-# much is a larger vocabulary worth? Measure it on two kinds of text that were not used for learning: more of the same sentences (a few are the same by chance), and the English of NumPy's documentation.
+# much is a larger vocabulary worth? Measure it on two kinds of text that were not used for learning. One is more of the same sentences (a few are
+# the same by chance), the other is the English of NumPy's documentation.
 
 # %% tags=["skip-grading"]
 predict("text_to_text.vocabulary")
@@ -507,7 +508,8 @@ for name, data in tasks.items():
 #
 # ### Exercise 5: `teacher_forcing_batch`
 #
-# The encoder reads the source. The decoder reads the target that it *should* have written so far, and predicts the next token: this is lab 05's shift, now with padding and a mask, for targets of any task.
+# The encoder reads the source. The decoder reads the target that it *should* have written so far, and predicts the next token. This is lab 05's
+# shift, now with padding and a mask, for targets of any task.
 #
 # | | | | | |
 # |---|---|---|---|---|
@@ -716,7 +718,8 @@ show_table(["of a hundred", "before", "now", "gain", "95 % interval", "in words"
 # %% [markdown]
 # In our run, the gain was clear in five tasks: headlines went from 35 to 71 of 100, verbs from 56 to 100. It was only *probable* in *similarity*, and chance could explain it in *language*. Look at the seven answers, too: in our run, *bridges are: yes* became *no*, though *acceptable* went from 63 to 77. One example shows little. It was one run, and which part of it helped (more steps, a rate that falls to 0, other shares) was not tried.
 #
-# The weights that come with the course had 9,000 steps in all. Their shares were set by hand, larger ones for tasks that take longer to learn: entities 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 %, verbs 3 %. Whether your formula would have found better ones was not tried for this model. This is what they write. Type what you like; change the prefix; leave it out:
+# The weights that come with the course had 9,000 steps in all. Their shares were set by hand, larger ones for tasks that take longer to learn.
+# Entities have 34 %, similarity 26 %, translation 14 %, *acceptable* and languages 8 % each, headlines 7 % and verbs 3 %. Whether your formula would have found better ones was not tried for this model. This is what they write. Type what you like; change the prefix; leave it out:
 
 # %% tags=["skip-grading"]
 for text in SEVEN:
@@ -888,7 +891,8 @@ for name, learned in {"all six": TOGETHER, "without acceptability":
 # %% [markdown]
 # Company helps: with the same batches, every task is learned worse alone. The verb stays at chance then, with 155 of 300 right for each seed. With all six tasks it is 293 to 300. Part of this may be mere practice: with all six, the model takes 2,400 steps in all, and each of them trains layers that the tasks share.
 #
-# *Whose* company helps? Four of the 30 numbers are worse, but luck alone would make about three so. One pair stands out: *translation* and *similarity*. With each seed, both miss the other one more than any third task. A likely reason is that both have the English sentences of lab 05. (We saw this in the table first, and did not test it on new seeds.) *Verb* and *acceptable* have sentences in common, too, but the verb does not need that company: without it, 291 or 292 are right.
+# *Whose* company helps? Four of the 30 numbers are worse, but luck alone would make about three so. One pair stands out: *translation* and *similarity*. With each seed, both miss the other one more than any third task. A likely reason is that both have the English sentences of lab 05. (We saw this in the table first, and did not test it on new seeds.)
+# *Verb* and *acceptable* have sentences in common, too. But the verb does not need that company: without it, 291 or 292 are right.
 #
 # ### Find the missing control
 #
@@ -1026,11 +1030,14 @@ related = np.corrcoef(said[there], wanted[there])[0, 1]
 print(f"correlation of the model's numbers with those that were wanted: {related:.2f}")
 
 # %% [markdown]
-# Nearly four out of five numbers are right, nine out of ten are near, and they rise and fall with the right answers. That is why T5's similarities are judged by correlation. But a correlation alone would praise the models of *Does a reason help?*, too, that wrote only the number: a quarter of their numbers were right, and their correlations are .81 to .86.
+# Nearly four out of five numbers are right, nine out of ten are near, and they rise and fall with the right answers. That is why T5's similarities are judged by correlation.
+# But a correlation alone would praise the models of *Does a reason help?*, too, that wrote only the number. A quarter of their numbers were right,
+# and their correlations are .81 to .86.
 #
 # ### Exercise 9: `span_corruption` (optional)
 #
-# Tasks need labels. To learn a language first, T5 uses plain text: cut out a few spans, put a **sentinel** in place of each one, and let the model write what is missing, each span after its sentinel. One more sentinel ends the target.
+# Tasks need labels. To learn a language first, T5 uses plain text. Cut out a few spans and put a **sentinel** in place of each one. The model writes
+# what is missing, each span after its sentinel. One more sentinel ends the target.
 
 # %% nbgrader={"grade": false, "grade_id": "span_corruption", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_corruption(
@@ -1427,8 +1434,9 @@ measured("text_to_text.leak",
 #
 # ### The rivals
 #
-# What must a summariser beat? The **first sentence**; the beginning, cut to a length; the words of the function's **name**; the name and the beginning together. Two are not summarisers: the *best* sentence, chosen by looking at the wanted summary (an **oracle**, which shows
-# how far copying a sentence could go), and the summary of another pair, the floor. Three scores are shown for each: words (ROUGE-1), runs of two words (ROUGE-2), and lab 08's ROUGE-L, the longest common subsequence. The 95 % interval stands in brackets. For it, whole modules are drawn, because neighbours in a module are alike. All of this happens on the development pairs. The test is opened once, at the end, for the best rival so far.
+# What must a summariser beat? The **first sentence**; the beginning, cut to a length; the words of the function's **name**; the name and the beginning together.
+# Two are not summarisers. One is the *best* sentence, chosen by looking at the wanted summary: an **oracle**, which shows how far copying a sentence
+# could go. The other is the summary of another pair, the floor. Three scores are shown for each: words (ROUGE-1), runs of two words (ROUGE-2), and lab 08's ROUGE-L, the longest common subsequence. The 95 % interval stands in brackets. For it, whole modules are drawn, because neighbours in a module are alike. All of this happens on the development pairs. The test is opened once, at the end, for the best rival so far.
 
 # %% tags=["skip-grading"]
 def beginning(some: list[Pair], length: int) -> list[list[str]]:
@@ -1539,8 +1547,9 @@ measured("text_to_text.rivals", shown=best.low > 0)
 # ROUGE than the authors' own summariser. Here the first sentence can be beaten without any model. Cut the text after 11 words: recall falls and precision rises. F1 lies nearer to the smaller of the two, here precision, so the score is clearly higher. So part of what ROUGE measures is *length*, and no score should be given without it. (The 11 were chosen on these very pairs,
 # so luck helps them a little. *As long as wanted* knows how long each wanted summary is; here that is worth no more than 11 words for all.)
 #
-# The name alone, two words on average, cannot be told apart from the first sentence with its 22, and name and beginning together are the best of all that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) Not
-# just any two informative words will do: with two rare words of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE-1 does not mind. ROUGE-2 is harder to please: by runs of two words, the lead of name and beginning over the first sentence could be chance.
+# The name alone, two words on average, cannot be told apart from the first sentence with its 22. Name and beginning together are the best of all
+# that do not look at the summary. (They score even a little above the oracle, which has to take a whole sentence.) Not just any two informative
+# words will do. With two rare words of the text in front, the same beginning scores no more than 11 plain words. But is it a summary? Read the line for the first pair aloud. ROUGE-1 does not mind. ROUGE-2 is harder to please: by runs of two words, the lead of name and beginning over the first sentence could be chance.
 #
 # ### Models
 #
@@ -1806,7 +1815,8 @@ if smollm.is_installed():
 # %% [markdown]
 # ### The test, once
 #
-# For you, the test has stayed closed until now. (An earlier version of this lab compared on it, so to its authors it is not quite as new.) We have compared more than a dozen ways on the development pairs, and the best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
+# For you, the test has stayed closed until now. (An earlier version of this lab compared on it. So to its authors it is not quite as new.) We have
+# compared more than a dozen ways on the development pairs. The best of so many looks better there than it is. So the winner now meets a hundred pairs that were not used to choose anything. Half of the test is from two packages that training never saw.
 # The winner is shown with its controls.
 
 # %% tags=["skip-grading"]
@@ -1838,7 +1848,9 @@ for name in shown:
 show_table([f"{winner} minus", "pairs", "by", "95 % interval", "in words"], rows)
 
 # %% [markdown]
-# On the test, too, *tuned* is clearly ahead of the first sentence, which it was meant to beat: .277 against .185. That is the result to report. The other leads are smaller than before, and each of them could now be chance: the one over name and beginning, and those over the models that were given the name only or the text only.
+# On the test, too, *tuned* is clearly ahead of the first sentence, which it was meant to beat: .277 against .185. That is the result to report. The
+# other leads are smaller than before, and each of them could now be chance. These are the one over name and beginning, and those over the models
+# that were given the name only or the text only.
 # It does not follow that the text is worth nothing: according to its interval, it may be worth anything from -.029 to +.040.
 #
 # Why are the leads smaller? Several reasons fit, and we have not separated them. The highest of many scores usually had some luck. Half of the test is about other packages. And its texts seem to help less: *name only* scores .27 both times, while everything that reads the text scores less here, even the first sentence. The rows of *both* are for exploring only,
@@ -1885,8 +1897,8 @@ for low, high in ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.01)):
 show_table(["absent", "pairs", "first sentence", "best sentence", "name"], rows)
 
 # %% [markdown]
-# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them on average. (Of the words in another text's summary, 82 % are absent. Words are compared as they are spelled: *returns* counts as absent if the text has *return*. About one absent word in fourteen is of this kind.) A quarter of the absent words say nothing about the function, like *for*, *return* and *a*: those are the form of a
-# summary, which can be learned. One in eleven is in the name. The others have to come from somewhere else, such as knowing what an axis or a session is.
+# Half of a summary's words are not in its text. So a copy, however well chosen, finds at most half of them on average. (Of the words in another text's summary, 82 % are absent. Words are compared as they are spelled: *returns* counts as absent if the text has *return*. About one absent word in fourteen is of this kind.)
+# A quarter of the absent words say nothing about the function, like *for*, *return* and *a*. Those are the form of a summary, which can be learned. One in eleven is in the name. The others have to come from somewhere else, such as knowing what an axis or a session is.
 #
 # Where hardly any words are absent, the first sentence scores .39; where nearly all are, .07. The name is the control. It is not taken from the text, and falls only from .23 to .19. Even with few absent words the best sentence reaches just .43.
 #
@@ -1944,7 +1956,8 @@ print(f"tuned minus zero-shot: {difference.value:+.3f}, 95 % interval {differenc
 #
 # One reader's judgement is not the truth either. Where you differ, read the text again: is it an oversight, or is the rubric not clear? The share of agreement says how much a count of errors is worth.
 #
-# The same thirty texts were judged for the tuned model, too. (It was given the name, so what the name says counts as well.) Its score is clearly higher, and 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
+# The same thirty texts were judged for the tuned model, too. (It was given the name. So what the name says counts as well.) Its score is clearly
+# higher. Yet 16 of its 30 answers are untrue, though they are a third as long. Thirty cannot tell 16 from 18. Tuning made the answers look like summaries. It did not show that they are more often true.
 #
 # **So does anything beat the first sentence?** By ROUGE, a shorter beginning does, and so does the name followed by the beginning, which nobody would call a summary. SmolLM2, prompted in two ways, shows no gain. Tuned on 923 other pairs, it shows one, though a smaller one on the test than on the pairs that chose it. Copying has room left: the best sentence of each text scores .256, if only somebody could pick it. But it has a limit: half of a summary's words are not in its text, and no copy can supply them. (ROUGE-2 and ROUGE-L agree that *tuned* is clearly ahead of the first sentence, on development and on the test.)
 #

@@ -2,8 +2,8 @@
 
 .venv/bin/python solutions/13_your_own_dataset/ask_language_model.py
 
-writes course_utils/data/own_asked.json. It has the same 96 labels as the lab's other models: some of these texts are shown to it, and the
-rest chooses how many and says, without their labels, what it usually answers. It takes about five minutes of one core.
+writes course_utils/data/own_asked.json. It has the same 96 labels as the lab's other models. Some of these texts are shown to
+it. The rest chooses how many and says, without their labels, what it usually answers. It takes about five minutes of one core.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lab 13: a data set that is checked, split and measured before anything is trained, and what is reported afterwards.
+"""Lab 13: check, split and measure a data set before anything is trained, and report afterwards.
 
 Texts are words drawn at random, with every kind of fault in every case. The encoder and the tokenizer of ``embed`` are tiny
 ones whose numbers the check sets. A model card is read back into its parts. Predictions have no right values: in grading,
