@@ -52,12 +52,7 @@ BOUND = {
 """Records of long runs depend on these files, word by word where a text stands after a constant: they are reworded when a run is due."""
 
 LONGEST = 30
-"""Words of a sentence. A page that is older than this rule may have a few that are longer: see :data:`LONG`."""
-
-LONG = {
-    "CHANGELOG.md": 50,
-}
-"""How many longer sentences a page may have: as many as on 30 November 2026. A page that is not here may have none."""
+"""Words that a sentence may have."""
 
 MESSAGES = {"solutions": 7, "grader": 4, "course_utils": 3, "benchmarks": 1, "deploy": 1}
 """How many texts in code may be longer, or have more passive verbs: programs, lists of words, and messages that labs' records depend on. No docstring may."""
@@ -232,6 +227,6 @@ def test_what_the_code_says_is_short(folder):
 def test_sentences_are_short_and_easy_to_read(place):
     sentences = list(_sentences(_text(place)))
     long = [sentence for sentence in sentences if len(sentence.split()) > LONGEST]
-    assert len(long) <= LONG.get(place.relative_to(ROOT).as_posix(), 0), "\n".join(long)
+    assert not long, "\n".join(long)
     if len(sentences) >= 20:
         assert reading_ease(sentences) >= EASY
