@@ -214,14 +214,17 @@ def _texts(data: bytes, nested: int = 0) -> Iterator[_Form]:
     """All that a reader may find in a content."""
     if data.startswith(_ARRAY):
         header, _, data = data.partition(b"\n")
-        if not any(kind in header for kind in (b"u1", b"i1", b"S", b"U", b"O")):
+        kinds = header.partition(b"descr")[2]  # the magic string itself has a U
+        if not any(kind in kinds for kind in (b"u1", b"i1", b"S", b"U", b"O")):
             return  # numbers
+    data = _without_weights(data)
     text, is_binary = _decoded(data), False
     if text is None:
         text = data.replace(b"\0", b"").decode("latin-1")
         is_binary = bool(_CONTROL.search(text))
     if is_binary:  # a picture, numbers, a font
-        yield _Form(text)
+        if not (data.startswith(_ARCHIVES[0]) and zipfile.is_zipfile(io.BytesIO(data))):
+            yield _Form(text)
     else:
         seen = set()
         for each in dict.fromkeys(_forms(text)):  # most are the same
@@ -231,6 +234,14 @@ def _texts(data: bytes, nested: int = 0) -> Iterator[_Form]:
     if nested < _NESTED:
         for part in _unpacked(data, text):
             yield from _texts(part, nested + 1)
+
+
+def _without_weights(data: bytes) -> bytes:
+    """Of a file of weights (safetensors: a length, a table in JSON, numbers) the table, unless its numbers may be characters."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    if data[8:10] != b'{"' or not 8 < end <= len(data) or re.search(rb'"[UI]8"', data[:end]):
+        return data
+    return data[8:end]
 
 
 def _decoded(data: bytes) -> str | None:
@@ -282,6 +293,7 @@ def _unpacked(data: bytes, text: str) -> Iterator[bytes]:
             zipfile.ZipFile(io.BytesIO(data)) as archive,
         ):
             yield "\n".join(archive.namelist()).encode()
+            yield archive.comment
             for each in archive.infolist():
                 with archive.open(each) as file:
                     yield file.read(_UNPACKED)

@@ -25,6 +25,7 @@ from PIL.PngImagePlugin import PngInfo
 from pygments import highlight
 from pygments.formatters import HtmlFormatter, SvgFormatter, TerminalFormatter
 from pygments.lexers import PythonLexer
+from safetensors.numpy import save
 
 from grader.author.leaks import Secrets
 from grader.author.secret_lines import telling_lines
@@ -134,6 +135,8 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     "UTF-16 without its mark": lambda line: f"{PUBLIC}{line}".encode("utf-16-le"),
     "UTF-32": lambda line: line.encode("utf-32"),
     "an array of texts": lambda line: array(np.array([line, "x"])),
+    "the metadata of weights": lambda line: save({"w": np.zeros(9, np.float32)}, {"note": line}),
+    "weights that are characters": lambda line: save({"w": np.frombuffer(line.encode(), np.uint8)}),
     "arrays of texts, packed": lambda line: arrays(names=np.array([line, "x"])),
     "zlib": lambda line: zlib.compress(line.encode()),
     "zlib in base64": lambda line: in_base64_of(zlib.compress(f"{PUBLIC}{line}".encode())),
