@@ -289,6 +289,7 @@ def test_gradients_are_cut_with_the_words_of_the_framework_and_not_where_there_a
     assert cut("def f(x):\n    return np.exp(x)") == []
 
 
+@pytest.mark.slow
 def test_of_two_places_with_the_same_line_only_the_one_that_is_named_is_excused(lab):
     edit(lab.folder / "00_tiny.py", "twice_as_much = np.multiply(x, 2)", TWICE)
 
@@ -336,6 +337,7 @@ def test_the_figures_are_told_for_each_exercise():
     )
 
 
+@pytest.mark.slow
 def test_mutants_that_never_end_or_kill_their_process_lose_points(lab, monkeypatch):
     monkeypatch.setattr("grader.author.each_mutant._SILENT_SECONDS", 20)
     loop = "twice_as_much, left = x, 1\n    while left > 0:\n        twice_as_much, left = np.multiply(x, 2), left - 1"

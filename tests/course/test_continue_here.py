@@ -130,6 +130,7 @@ def test_data_that_a_cell_outside_of_grading_has_made_come_back_whole_where_othe
     assert "also use what" not in said
 
 
+@pytest.mark.slow
 def test_what_trains_or_takes_long_is_not_run_and_its_cell_is_named_if_later_ones_use_it(day_two, work):
     slow = (
         "class Loss:\n    def backward(self):\n        open('trace', 'w').close()\n\n\n"

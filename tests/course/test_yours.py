@@ -294,6 +294,7 @@ def test_cells_that_run_for_long_do_not_hold_up_a_later_lab(learner, capsys, mon
     )
 
 
+@pytest.mark.slow
 def test_where_only_the_files_of_a_lab_are_handed_out_the_course_s_own_are_among_them(labs):
     for name, lab in labs.items():
         for line in imports_from_yours(lab):

@@ -116,6 +116,7 @@ def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected, note
     assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads, notebook), notebook)
 
 
+@pytest.mark.slow
 def test_a_small_mistake_without_a_name_is_told_its_kind_and_costs_the_same(lab, expected, notebook):
     key, told, asked = "self_attention.scaled_dot_product_attention", set(), []
     grading = Grading(lab.course, lab.name, SEED, runner=None)

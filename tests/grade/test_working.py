@@ -333,6 +333,7 @@ def test_a_class_from_submission_to_report(lab, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_feedback_says_why_a_name_has_no_value_and_sends_nobody_to_a_kernel(lab):
     own = lab.solution_texts[ATTEND].replace("softmax(", "my_softmax(")
     notebook = solved(lab, {ATTEND: own, "padding_mask": "# later", "causal_mask": "%%timeit\nx = 1"})

@@ -197,6 +197,7 @@ def test_a_volume_of_somebody_else_is_said_in_one_sentence(container):
 LAB = "02_self_attention"
 
 
+@pytest.mark.slow
 def test_each_published_lab_opens_in_colab_and_grading_takes_no_notice(course, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle.Course, "labs", lambda self: [LAB])
     publish(course, tmp_path / "out", colab="ada/labs")

@@ -266,6 +266,7 @@ def at_other_shapes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
+@pytest.mark.slow
 def test_a_mistake_that_raises_in_every_case_is_recognised_at_its_own_shapes_only(labs):
     tried = []
     for lab in labs.values():

@@ -307,6 +307,7 @@ def mirror(tmp_path) -> SimpleNamespace:
     )
 
 
+@pytest.mark.slow
 def test_the_cells_for_the_hub_read_a_checkpoint_into_the_lab_s_reader(
     labs, ten, eleven, mirror, tokenize, capsys
 ):

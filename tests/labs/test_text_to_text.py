@@ -95,6 +95,7 @@ def tasks():
     return load_tasks()
 
 
+@pytest.mark.slow
 def test_no_test_text_is_in_training_and_every_text_has_its_prefix(tasks):
     assert list(tasks) == list(PREFIXES)
     for name, data in tasks.items():
@@ -336,6 +337,7 @@ def test_rare_words_are_unknown_and_no_text_has_a_special_word():
     assert vocabulary.id_of["<mask>"] == MASK
 
 
+@pytest.mark.slow
 def test_no_test_of_the_objectives_was_seen_in_pretraining_and_every_gap_has_its_candidates():
     texts = script("pretrain_objectives").Texts()
     for name, some in texts.tests.items():

@@ -591,6 +591,7 @@ def test_a_class_from_submission_to_report(stage, tmp_path):
     assert scores[0] < scores[0.5] < scores[1.0]
 
 
+@pytest.mark.slow
 def test_a_class_whose_earlier_mistake_only_a_mutant_is(stage, tmp_path):
     lab = Lab.load(stage, ATTENTION)
     mistake = {"scaled_dot_product_attention": BLOCKED_SCORES_ARE_0}

@@ -604,6 +604,7 @@ def test_a_bundle_s_files_are_whole(whole, tmp_path):
 
 
 @pytest.mark.parametrize("name", LABS)
+@pytest.mark.slow
 def test_a_bundle_s_course_code_is_whole(course, name, tmp_path, its_turn):
     """Nothing but what is in it is imported: every module of it, the lab's exercises, its quiz, and its data."""
     its_turn(LABS.index(name) % 4, 4)
