@@ -93,6 +93,11 @@ def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = 
     )
 
 
+def _whole(cell: str) -> str:
+    """Keeps an interval, such as "0.87 to 0.95", on one line."""
+    return "white-space:nowrap;" if len(cell) <= 20 else ""
+
+
 def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, str]:
     """A table of texts as HTML and as plain text, for :func:`show_table` and for what holds tables."""
     lines = [[*head], *([*row] for row in rows)]
@@ -106,7 +111,7 @@ def a_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> tuple[str, st
     html = "".join(
         "<tr style='background:none'>"
         + "".join(
-            f'<{tag} style="{_CELL};text-align:{"right" if right[column] else "left"};{"" if column else first}{LINE if number else ""}">{inline(cell)}</{tag}>'
+            f'<{tag} style="{_CELL};text-align:{"right" if right[column] else "left"};{"" if column else first}{_whole(cell) if number and right[column] else ""}{LINE if number else ""}">{inline(cell)}</{tag}>'
             for column, cell in enumerate(line)
             for tag in ["td" if number or not cell else "th"]  # an empty corner heads nothing
         )

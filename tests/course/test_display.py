@@ -137,6 +137,14 @@ def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(
     assert published[-1]["text/html"].count("<th") == 1  # a corner without a word is no heading
 
 
+def test_an_interval_stays_on_one_line_and_a_sentence_does_not():
+    html, _ = a_table(
+        ["set", "95 % interval"],
+        [["train", "0.87 to 0.95"], ["test", "1 of them, by which nobody is surprised"]],
+    )
+    assert [cell.count("nowrap") for cell in html.split("<td")[1:]] == [0, 1, 0, 0]
+
+
 def test_a_column_of_words_is_set_left_even_where_one_of_them_is_a_number():
     rows = [["le", "[ 0.3 -1]", "gare, 1900", "True"], ["chat", "", "noir", "1.0"], ["et", "-2", "", "False"]]
     html, text = a_table(["word", "vector", "near", "same"], rows)
