@@ -192,6 +192,11 @@ def test_an_excused_lab_does_not_count_and_a_zero_is_never_dropped():
     assert two.percentage == Decimal("50.00")  # the best one would lower the mean
 
 
+def test_a_lab_in_no_category_is_not_waited_for():
+    labs = [InLab(lab, "graded", True, Decimal(10), score=Decimal(5), open=True) for lab in LABS[:2]]
+    assert final(labs, Rules((Category("labs", Decimal(100), ("00_lab",)),))).open == ("00_lab",)
+
+
 def test_what_is_shown_is_what_is_rounded():
     """89.4951 is shown as 89.50, and 90 is what one gets who rounds that."""
     labs = [InLab("00_lab", "graded", True, Decimal("100000"), score=Decimal("89495.10"))]
