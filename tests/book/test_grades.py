@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -190,6 +191,8 @@ def test_an_excused_lab_does_not_count_and_a_zero_is_never_dropped():
     assert one.percentage == Decimal("50.00")  # the zero is the lowest, and stays
     assert [each.dropped for each in one.labs] == [False, True, False, False]
     assert two.percentage == Decimal("50.00")  # the best one would lower the mean
+    equal = final([labs[1], replace(labs[1], lab="00_lab")], rules_[1])
+    assert [each.dropped for each in equal.labs] == [True, False]
 
 
 def test_a_lab_in_no_category_is_not_waited_for():
@@ -200,10 +203,15 @@ def test_a_lab_in_no_category_is_not_waited_for():
 def test_what_is_shown_is_what_is_rounded():
     """89.4951 is shown as 89.50, and 90 is what one gets who rounds that."""
     labs = [InLab("00_lab", "graded", True, Decimal("100000"), score=Decimal("89495.10"))]
-    found = final(
-        labs, Rules(default(LABS).categories, decimals=0, grades=(("A", Decimal(90)), ("B", Decimal(80))))
+    whole, tenths = (
+        final(
+            labs,
+            Rules(default(LABS).categories, decimals=each, grades=(("A", Decimal(90)), ("B", Decimal(80)))),
+        )
+        for each in (0, 1)
     )
-    assert (found.percentage, found.rounded, found.grade) == (Decimal("89.50"), Decimal(90), "A")
+    assert (whole.percentage, whole.rounded, whole.grade) == (Decimal("89.50"), Decimal(90), "A")
+    assert (str(tenths.rounded), tenths.grade) == ("89.5", "B")
 
 
 # ---------------------------------------------------------------------------------- late days
@@ -247,8 +255,12 @@ def test_late_days_are_spent_from_the_first_deadline_on_and_only_where_they_help
         (" Zero ", (Kind.ZERO, "")),
         ("penalty 2,5", (Kind.PENALTY, "2.5")),
         ("penalty 123.4567", (Kind.PENALTY, "123.4567")),
-        ("penalty 1000", (Kind.PENALTY, "1000")),
+        ("penalty 4000", (Kind.PENALTY, "4000")),
         ("extension 1234.50", (Kind.EXTENSION, "1234.5")),
+        ("extension 3650", (Kind.EXTENSION, "3650")),
+        ("penalty 100%", (Kind.PENALTY, "100%")),
+        ("late days 100", (Kind.LATE_DAYS, "100")),
+        ("time 10", (Kind.TIME, "10")),
         ("penalty 10 %", (Kind.PENALTY, "10%")),
         ("late day 1", (Kind.LATE_DAYS, "1")),
         ("time ×1.5", (Kind.TIME, "1.5")),
@@ -262,7 +274,7 @@ def test_a_status_is_understood_as_people_write_it(typed, meant):
 @pytest.mark.parametrize(
     "typed",
     ["", "ill", "penalty", "excused 2", "penalty -2", "penalty 0", "penalty 101%", "late days 1.5", "late days 0",
-     "time 1", "time 11", "time 50%", "extension 0", "extension nan", "penalty 1e9", "zero%"],
+     "late days 101", "time 1", "time 10.1", "time 50%", "extension 0", "extension 3650.1", "extension nan", "penalty 1e9", "zero%"],
 )  # fmt: skip
 def test_what_is_no_status_is_one_sentence(typed):
     with pytest.raises(GraderError) as raised:
