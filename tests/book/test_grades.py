@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from grader.book.counting import Counted
 from grader.book.grades import InLab, apportioned, final
 from grader.book.late_days import DAY, Work, spent
-from grader.book.results import Result
+from grader.book.results import Result, late_by, points_of
 from grader.book.rules import Category, Rules, default, parsed
 from grader.book.statuses import NONE, Kind, Marks, Status, see_that_the_lab_fits, understood
 from grader.errors import GraderError
@@ -212,6 +212,36 @@ def test_what_is_shown_is_what_is_rounded():
     )
     assert (whole.percentage, whole.rounded, whole.grade) == (Decimal("89.50"), Decimal(90), "A")
     assert (str(tenths.rounded), tenths.grade) == ("89.5", "B")
+
+
+@pytest.mark.parametrize(
+    ("auto", "manual", "again", "extra", "points"),
+    [
+        (3, None, False, None, 3),
+        (3, 1, True, None, 1),
+        (0, None, True, 0.5, 0.5),
+        (1, None, False, -2, 0),
+        (None, 2, False, 0.5, 2.5),
+        (None, 0, False, None, 0),
+        (None, 2, True, None, None),
+        (None, None, False, None, None),
+    ],
+)
+def test_a_cell_s_points_are_those_that_a_human_gave_before_the_automatic_ones(
+    auto, manual, again, extra, points
+):
+    row = {"auto_score": auto, "manual_score": manual, "needs_manual_grade": again, "extra_credit": extra}
+    assert points_of(row) == points
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "due", "extension", "late"),
+    [(5, 2, None, 3), (5, 2, 2, 1), (2, 5, None, 0), (5, None, 1, 0), (None, 2, None, 0)],
+)
+def test_a_work_is_late_by_what_is_beyond_its_deadline_and_more_time(handed_in, due, extension, late):
+    times = {"timestamp": handed_in, "duedate": due}
+    row = {name: day and datetime(2027, 1, day) for name, day in times.items()}
+    assert late_by(row | {"extension": extension and extension * DAY}) == late * DAY
 
 
 # ---------------------------------------------------------------------------------- late days
