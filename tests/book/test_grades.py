@@ -178,6 +178,27 @@ def test_decisions_may_come_in_any_order_and_points_are_never_negative(statuses,
         assert one.score == max(0.0, earned - penalty)
 
 
+def test_the_stronger_of_two_decisions_counts_and_penalties_add_up():
+    def marks(*typed: str) -> Marks:
+        return Marks(tuple(Status("a", "00_lab", *understood(each)) for each in typed))
+
+    found = [
+        marks(),
+        marks("dropped"),
+        marks("dropped", "excused"),
+        marks("excused", "zero"),
+        marks("zero", "dropped"),
+    ]
+    assert [each.zeroed for each in found] == [False, False, False, True, True]
+    assert [each.excused for each in found] == [False, False, True, False, False]
+    assert [each.dropped for each in found] == [False, True, False, False, False]
+    of_all = marks("penalty 10%", "penalty 1").deducted(20, 16)  # points, whatever lateness has cost
+    assert of_all == 3
+    assert marks("penalty 10%", "penalty 1").deducted(20, 2) == 2 == marks("zero").deducted(20, 2)
+    waiting = Result("a", {"x": None, "y": 1}, frozenset(), None, timedelta(), 0.0, None)
+    assert waiting.most({"x": 2, "y": 3}) == 3  # what a human still has to give is no part of it
+
+
 def test_an_excused_lab_does_not_count_and_a_zero_is_never_dropped():
     labs = [
         InLab("00_lab", "graded", True, Decimal(10), score=Decimal(10)),
