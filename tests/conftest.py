@@ -7,7 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -19,6 +21,7 @@ from absl import logging as absl_logging
 from hypothesis import HealthCheck, settings
 from project import LABS, ROOT, turn_of
 
+from course_utils import plots
 from grader.author import training
 from grader.course import Course
 from grader.reference.lab import Lab
@@ -55,6 +58,28 @@ def course() -> Course:
 @pytest.fixture(scope="session")
 def labs(course) -> dict[str, Lab]:
     return {name: Lab.load(course, name) for name in LABS}
+
+
+@pytest.fixture(params=range(3))
+def rng(request) -> np.random.Generator:
+    return np.random.default_rng(request.param)
+
+
+@pytest.fixture
+def published(monkeypatch) -> list[dict]:
+    """What figures publish, by MIME type."""
+    bundles: list[dict] = []
+    monkeypatch.setattr(plots, "publish", bundles.append)
+    return bundles
+
+
+@pytest.fixture
+def keras() -> ModuleType:
+    """Keras on TensorFlow, which takes seconds to import."""
+    import keras
+
+    assert keras.backend.backend() == "tensorflow"
+    return keras
 
 
 @pytest.fixture(scope="session")

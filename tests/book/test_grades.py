@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from grader.book.counting import Counted
 from grader.book.grades import InLab, apportioned, final
 from grader.book.late_days import DAY, Work, spent
-from grader.book.results import Result
+from grader.book.results import Result, late_by, points_of
 from grader.book.rules import Category, Rules, default, parsed
 from grader.book.statuses import NONE, Kind, Marks, Status, see_that_the_lab_fits, understood
 from grader.errors import GraderError
@@ -177,6 +178,27 @@ def test_decisions_may_come_in_any_order_and_points_are_never_negative(statuses,
         assert one.score == max(0.0, earned - penalty)
 
 
+def test_the_stronger_of_two_decisions_counts_and_penalties_add_up():
+    def marks(*typed: str) -> Marks:
+        return Marks(tuple(Status("a", "00_lab", *understood(each)) for each in typed))
+
+    found = [
+        marks(),
+        marks("dropped"),
+        marks("dropped", "excused"),
+        marks("excused", "zero"),
+        marks("zero", "dropped"),
+    ]
+    assert [each.zeroed for each in found] == [False, False, False, True, True]
+    assert [each.excused for each in found] == [False, False, True, False, False]
+    assert [each.dropped for each in found] == [False, True, False, False, False]
+    of_all = marks("penalty 10%", "penalty 1").deducted(20, 16)  # points, whatever lateness has cost
+    assert of_all == 3
+    assert marks("penalty 10%", "penalty 1").deducted(20, 2) == 2 == marks("zero").deducted(20, 2)
+    waiting = Result("a", {"x": None, "y": 1}, frozenset(), None, timedelta(), 0.0, None)
+    assert waiting.most({"x": 2, "y": 3}) == 3  # what a human still has to give is no part of it
+
+
 def test_an_excused_lab_does_not_count_and_a_zero_is_never_dropped():
     labs = [
         InLab("00_lab", "graded", True, Decimal(10), score=Decimal(10)),
@@ -190,15 +212,57 @@ def test_an_excused_lab_does_not_count_and_a_zero_is_never_dropped():
     assert one.percentage == Decimal("50.00")  # the zero is the lowest, and stays
     assert [each.dropped for each in one.labs] == [False, True, False, False]
     assert two.percentage == Decimal("50.00")  # the best one would lower the mean
+    equal = final([labs[1], replace(labs[1], lab="00_lab")], rules_[1])
+    assert [each.dropped for each in equal.labs] == [True, False]
+
+
+def test_a_lab_in_no_category_is_not_waited_for():
+    labs = [InLab(lab, "graded", True, Decimal(10), score=Decimal(5), open=True) for lab in LABS[:2]]
+    assert final(labs, Rules((Category("labs", Decimal(100), ("00_lab",)),))).open == ("00_lab",)
 
 
 def test_what_is_shown_is_what_is_rounded():
     """89.4951 is shown as 89.50, and 90 is what one gets who rounds that."""
     labs = [InLab("00_lab", "graded", True, Decimal("100000"), score=Decimal("89495.10"))]
-    found = final(
-        labs, Rules(default(LABS).categories, decimals=0, grades=(("A", Decimal(90)), ("B", Decimal(80))))
+    whole, tenths = (
+        final(
+            labs,
+            Rules(default(LABS).categories, decimals=each, grades=(("A", Decimal(90)), ("B", Decimal(80)))),
+        )
+        for each in (0, 1)
     )
-    assert (found.percentage, found.rounded, found.grade) == (Decimal("89.50"), Decimal(90), "A")
+    assert (whole.percentage, whole.rounded, whole.grade) == (Decimal("89.50"), Decimal(90), "A")
+    assert (str(tenths.rounded), tenths.grade) == ("89.5", "B")
+
+
+@pytest.mark.parametrize(
+    ("auto", "manual", "again", "extra", "points"),
+    [
+        (3, None, False, None, 3),
+        (3, 1, True, None, 1),
+        (0, None, True, 0.5, 0.5),
+        (1, None, False, -2, 0),
+        (None, 2, False, 0.5, 2.5),
+        (None, 0, False, None, 0),
+        (None, 2, True, None, None),
+        (None, None, False, None, None),
+    ],
+)
+def test_a_cell_s_points_are_those_that_a_human_gave_before_the_automatic_ones(
+    auto, manual, again, extra, points
+):
+    row = {"auto_score": auto, "manual_score": manual, "needs_manual_grade": again, "extra_credit": extra}
+    assert points_of(row) == points
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "due", "extension", "late"),
+    [(5, 2, None, 3), (5, 2, 2, 1), (2, 5, None, 0), (5, None, 1, 0), (None, 2, None, 0)],
+)
+def test_a_work_is_late_by_what_is_beyond_its_deadline_and_more_time(handed_in, due, extension, late):
+    times = {"timestamp": handed_in, "duedate": due}
+    row = {name: day and datetime(2027, 1, day) for name, day in times.items()}
+    assert late_by(row | {"extension": extension and extension * DAY}) == late * DAY
 
 
 # ---------------------------------------------------------------------------------- late days
@@ -242,8 +306,12 @@ def test_late_days_are_spent_from_the_first_deadline_on_and_only_where_they_help
         (" Zero ", (Kind.ZERO, "")),
         ("penalty 2,5", (Kind.PENALTY, "2.5")),
         ("penalty 123.4567", (Kind.PENALTY, "123.4567")),
-        ("penalty 1000", (Kind.PENALTY, "1000")),
+        ("penalty 4000", (Kind.PENALTY, "4000")),
         ("extension 1234.50", (Kind.EXTENSION, "1234.5")),
+        ("extension 3650", (Kind.EXTENSION, "3650")),
+        ("penalty 100%", (Kind.PENALTY, "100%")),
+        ("late days 100", (Kind.LATE_DAYS, "100")),
+        ("time 10", (Kind.TIME, "10")),
         ("penalty 10 %", (Kind.PENALTY, "10%")),
         ("late day 1", (Kind.LATE_DAYS, "1")),
         ("time ×1.5", (Kind.TIME, "1.5")),
@@ -257,7 +325,7 @@ def test_a_status_is_understood_as_people_write_it(typed, meant):
 @pytest.mark.parametrize(
     "typed",
     ["", "ill", "penalty", "excused 2", "penalty -2", "penalty 0", "penalty 101%", "late days 1.5", "late days 0",
-     "time 1", "time 11", "time 50%", "extension 0", "extension nan", "penalty 1e9", "zero%"],
+     "late days 101", "time 1", "time 10.1", "time 50%", "extension 0", "extension 3650.1", "extension nan", "penalty 1e9", "zero%"],
 )  # fmt: skip
 def test_what_is_no_status_is_one_sentence(typed):
     with pytest.raises(GraderError) as raised:

@@ -223,19 +223,6 @@ def test_an_answer_that_somebody_has_open_is_closed_to_others_for_a_while(lab):
         readings.hold("nothing", FIRST, "here")
 
 
-def test_points_that_were_changed_meanwhile_are_not_overwritten(lab):
-    queue("--readers", "ana,ben")
-    page = page_of(lab, "s00")
-    with readings_of(lab) as readings:
-        readings.hold(page, FIRST, "here")
-        with book_of(lab.course) as book:
-            book.find_grade("why", lab.slug, START, "s00").manual_score = 0.5
-            book.db.commit()
-        with pytest.raises(GraderError, match="Somebody has given 0.5 points for this answer"):
-            readings.read(page, FIRST, "here", mark("ana", 3), {"why": None})
-        assert readings.work(page).answers[0].points == 0.5
-
-
 def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tmp_path):
     queue("--readers", "ana,ben,cem", "--second", "100%")
     first, second = given(lab), given(lab, SECOND)

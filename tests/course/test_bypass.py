@@ -470,6 +470,9 @@ def test_the_check_that_it_is_the_learner_s_own_work_comes_last_and_earns_nothin
         assert own.checks[:-1] == plain.checks and own.recognised == plain.recognised
         assert own.checks[-1].title == "Written by you, without calling `torch.double` or similar."
         assert own.checks[-1].passed
+    alone = Exercise("double", ("doubled",), CASES * 3, bypasses=("torch.double",))
+    title = verdict(*(RIGHT,) * 3, exercise=alone).checks[-1].title
+    assert title == "Written by you, without calling `torch.double`."
 
 
 def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():

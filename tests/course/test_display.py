@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
-import sys
 
 import ipywidgets
 import matplotlib.pyplot as plt
@@ -21,13 +19,6 @@ from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 
 SCORES = np.array([2.0, 1.0, 0.0, -1.0])
 WORDS = ["a", "b", "c", "d"]
-
-
-@pytest.fixture
-def published(monkeypatch) -> list[dict]:
-    bundles: list[dict] = []
-    monkeypatch.setattr(plots, "publish", bundles.append)
-    return bundles
 
 
 def _figure() -> Figure:
@@ -110,13 +101,6 @@ def test_backticks_are_code_stars_are_emphasis_and_all_else_is_text(text, html):
 
 def test_a_table_has_a_row_for_each_row():
     assert table([("a", "b"), ("c", "d")]).count("<tr") == 2
-
-
-def test_importing_the_package_loads_nothing_heavy():
-    heavy = "torch", "tensorflow", "keras", "matplotlib", "ipywidgets", "IPython"
-    code = f"import sys, course_utils; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(monkeypatch):

@@ -137,26 +137,6 @@ def test_there_is_a_place_for_each_of_them(labs):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        # the first here to make a PyTorch layer, for which PyTorch imports its compiler, and to import TensorFlow
-        pytest.param(
-            name,
-            marks=[pytest.mark.slow]
-            if name in ("MultiHeadAttention", "positional_encoding", "LoRALinear")
-            else [],
-        )
-        for name in OFFERS
-    ],
-)
-def test_one_s_own_is_used_where_it_passes_and_a_line_says_so(learner, capsys, name):
-    learner(WHERE[name])
-    found = getattr(yours, name)
-    assert capsys.readouterr().out == said_of_one_s_own(name) + "\n"
-    assert not getattr(found, "__module__", "").startswith("course_utils.m")
-
-
-@pytest.mark.parametrize(
     "text, why",
     [
         ("def softmax(scores, axis=-1):\n    return scores", "because yours does not pass its check yet (lab 00)"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import ATTENTION, START, KernelFree, hand_in_class, nbgrader, new_course, with_gradebook
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
 from project import ROOT
@@ -429,21 +429,11 @@ def test_only_one_can_grade_at_a_time(lab, runner):
 # ---------------------------------------------------------------------------------- nbgrader
 
 
-def nbgrader(lab: Lab, *arguments: str) -> subprocess.CompletedProcess:
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(lab.course.root),
-        "JUPYTER_CONFIG_DIR": str(lab.course.root / ".jupyter"),
-    }
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    return subprocess.run(command, cwd=lab.course.root, env=environment, capture_output=True, text=True)
-
-
 @pytest.mark.slow
 def test_nbgrader_s_own_tools_work_beside_the_markers(lab, runner, monkeypatch, tmp_path):
     first = graded(lab, runner)
     for arguments in (["db", "upgrade"], ["export", "--to", "out.csv"], ["db", "student", "list"]):
-        done = nbgrader(lab, *arguments)
+        done = nbgrader(lab.course, *arguments)
         assert done.returncode == 0, done.stderr
     assert all(student in (lab.course.root / "out.csv").read_text() for student in first)
     assert again_done(lab, runner) == []  # an upgrade leaves the markers alone
@@ -454,10 +444,10 @@ def test_nbgrader_s_own_tools_work_beside_the_markers(lab, runner, monkeypatch, 
         student: pytest.approx(record.score) for student, record in first.items()
     }
 
-    done = nbgrader(lab, "db", "student", "remove", "s01", "--force")
+    done = nbgrader(lab.course, "db", "student", "remove", "s01", "--force")
     assert done.returncode == 0, done.stderr
     assert again_done(lab, runner) == ["s01"]
-    done = nbgrader(lab, "db", "assignment", "remove", lab.name, "--force")
+    done = nbgrader(lab.course, "db", "assignment", "remove", lab.name, "--force")
     assert done.returncode == 0, done.stderr
     assert again_done(lab, runner) == everybody(lab)
 

@@ -138,21 +138,6 @@ class _Words:
         return text.split()
 
 
-CRAFTED = {
-    "the same": ("a b c d", "a b c d"),
-    "nothing in common": ("a b c", "d e"),
-    "in reverse": ("d c b a", "a b c d"),
-    "one word of many": ("c", "a b c d e f g"),
-    "many words for one": ("a b c d e f g", "c"),
-    "gaps on both sides": ("a x b y c", "z a b w c"),
-    "a word many times": ("a a a a", "a b a"),
-    "two ways, one of them longer": ("a b c d e", "d e a b c"),
-    "the greedy way is not the longest": ("x a b c", "a b c x"),
-    "the example of the notebook": ("the mayor opened the new bridge", "mayor opens bridge in the town"),
-    "nothing was written": ("", "a b"),
-}
-
-
 def agrees_with_the_library(rouge_l, candidate: str, reference: str) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -161,15 +146,11 @@ def agrees_with_the_library(rouge_l, candidate: str, reference: str) -> None:
     assert ours == pytest.approx(tuple(theirs["rougeL"]), abs=1e-12), (candidate, reference)
 
 
-@pytest.mark.parametrize("texts", CRAFTED.values(), ids=CRAFTED)
-def test_rouge_l_of_crafted_texts_is_what_the_library_gives(labs, texts):
-    agrees_with_the_library(labs[NAME].reference["rouge_l"], *texts)
-
-
 def test_rouge_l_of_random_texts_is_what_the_library_gives(labs):
     rng = np.random.default_rng(0)
     for _ in range(200):  # of few different words, so that much is in common, and often more than once
-        candidate, reference = (" ".join(rng.choice(list("abcde"), rng.integers(1, 25))) for _ in range(2))
+        lengths = rng.integers((0, 1), 25)
+        candidate, reference = (" ".join(rng.choice(list("abcde"), length)) for length in lengths)
         agrees_with_the_library(labs[NAME].reference["rouge_l"], candidate, reference)
 
 

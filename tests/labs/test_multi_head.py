@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -50,11 +49,6 @@ def reference(lab) -> SimpleNamespace:
     return SimpleNamespace(
         **{exercise.name: lab.reference[exercise.name] for exercise in lab.exercises.values()}
     )
-
-
-@pytest.fixture(params=range(3))
-def rng(request) -> np.random.Generator:
-    return np.random.default_rng(request.param)
 
 
 def some_mask(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -107,28 +101,6 @@ def test_the_loop_over_heads_equals_all_heads_at_once(reference, rng, mask_shape
     mask = some_mask(rng, *mask_shape) if mask_shape else None
     given_ = (*sentences(rng), *matrices(rng, D_K, D_V), HEADS, mask)
     assert_same(reference.multi_head_attention_loop(*given_), reference.multi_head_attention(*given_))
-
-
-@pytest.mark.parametrize("function", ["multi_head_attention_loop", "multi_head_attention"])
-def test_one_head_is_single_attention_followed_by_the_output_matrix(reference, rng, function):
-    x, memory = sentences(rng)
-    w_query, w_key, w_value, w_output = matrices(rng, D_K, D_V, num_heads=1)
-    mask = some_mask(rng, BATCH, 1, K_LEN)
-    output, weights = scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, mask)
-    ours = getattr(reference, function)(x, memory, w_query, w_key, w_value, w_output, 1, mask)
-    assert_same(ours, (output @ w_output, weights[:, None]))
-
-
-def test_the_output_is_the_sum_of_what_each_head_adds_through_its_rows_of_the_output_matrix(reference, rng):
-    x, memory = sentences(rng)
-    *inputs, w_output = matrices(rng, D_K, D_V)
-    parts = []
-    for head in range(HEADS):
-        only = np.zeros_like(w_output)
-        only[head * D_V : (head + 1) * D_V] = w_output[head * D_V : (head + 1) * D_V]
-        parts.append(reference.multi_head_attention(x, memory, *inputs, only, HEADS)[0])
-    whole, _ = reference.multi_head_attention(x, memory, *inputs, w_output, HEADS)
-    np.testing.assert_allclose(sum(parts), whole, rtol=1e-9, atol=1e-12)
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 3), st.lists(st.integers(1, 3), max_size=2))
@@ -237,35 +209,6 @@ def test_the_module_equals_torchs_layer_for_any_query_key_and_value(reference, r
 # ---------------------------------------------------------------------------------- Keras' layer
 
 
-@pytest.fixture
-def keras() -> ModuleType:
-    os.environ["KERAS_BACKEND"] = "tensorflow"
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    import keras
-
-    assert keras.backend.backend() == "tensorflow"
-    return keras
-
-
-def keras_layer(keras, query, key, value, weights, biases=None, mask=None, d_k=D_K, d_v=D_V):
-    """Output and weights of Keras' layer with copied weights: it gives the heads an axis of their own."""
-    layer = keras.layers.MultiHeadAttention(
-        num_heads=HEADS, key_dim=d_k, value_dim=d_v, use_bias=biases is not None, dtype="float64"
-    )
-    layer.build(query.shape, value.shape, key.shape)
-    *inputs, output = weights
-    kernels = [weight.reshape(D_MODEL, HEADS, -1) for weight in inputs] + [
-        output.reshape(HEADS, d_v, D_MODEL)
-    ]
-    if biases is None:
-        layer.set_weights(kernels)
-    else:
-        shaped = [bias.reshape(HEADS, -1) for bias in biases[:3]] + [biases[3]]
-        layer.set_weights([array for pair in zip(kernels, shaped, strict=True) for array in pair])
-    found = layer(query, value, key, attention_mask=mask, return_attention_scores=True)
-    return tuple(map(keras.ops.convert_to_numpy, found))
-
-
 @pytest.mark.slow
 @MASKS
 def test_the_numpy_functions_equal_keras_layer_also_where_heads_do_not_fit_into_d_model(
@@ -274,21 +217,18 @@ def test_the_numpy_functions_equal_keras_layer_also_where_heads_do_not_fit_into_
     x, memory = sentences(rng)
     weights = matrices(rng, D_K, D_V)
     mask = some_mask(rng, *mask_shape) if mask_shape else None
-    theirs = keras_layer(keras, x, memory, memory, weights, mask=mask)
+    layer = keras.layers.MultiHeadAttention(
+        num_heads=HEADS, key_dim=D_K, value_dim=D_V, use_bias=False, dtype="float64"
+    )
+    layer.build(x.shape, memory.shape)
+    *inputs, output = weights  # Keras gives the heads an axis of their own
+    layer.set_weights(
+        [*(weight.reshape(D_MODEL, HEADS, -1) for weight in inputs), output.reshape(HEADS, D_V, D_MODEL)]
+    )
+    found = layer(x, memory, attention_mask=mask, return_attention_scores=True)
+    theirs = tuple(map(keras.ops.convert_to_numpy, found))
     for ours in (reference.multi_head_attention_loop, reference.multi_head_attention):
         assert_same(ours(x, memory, *weights, HEADS, mask), theirs)
-
-
-@pytest.mark.slow
-@MASKS
-def test_the_module_equals_keras_layer_for_any_query_key_and_value(reference, keras, rng, mask_shape):
-    query, key = sentences(rng)
-    value = rng.standard_normal(key.shape)
-    weights = matrices(rng, D_K, D_K)
-    biases = [rng.standard_normal(D_MODEL) for _ in weights]
-    mask = some_mask(rng, *mask_shape) if mask_shape else None
-    theirs = keras_layer(keras, query, key, value, weights, biases, mask, d_v=D_K)
-    assert_same(called(module_with(reference, weights, biases), query, key, value, mask), theirs)
 
 
 # ---------------------------------------------------------------------------------- the pretrained encoder
@@ -535,13 +475,6 @@ def test_a_pattern_that_a_sentence_does_not_have_is_no_number_and_left_out_of_th
 # ---------------------------------------------------------------------------------- figures and the browser
 
 
-@pytest.fixture
-def published(monkeypatch) -> list[dict]:
-    bundles: list[dict] = []
-    monkeypatch.setattr(plots, "publish", bundles.append)
-    return bundles
-
-
 def made_up(sentence: str) -> SimpleNamespace:
     """As `read` does for a sentence, with 2 layers of 3 heads; layer 2, head 3 looks at the previous token."""
     tokens = ("[CLS]", *sentence.split(), "[SEP]")
@@ -729,21 +662,6 @@ def test_a_softmax_over_queries_is_one(reference, inside_the_encoder, labs):
 
 
 # ---------------------------------------------------------------------------------- the lab's text
-
-
-def test_the_module_of_this_lab_may_stand_where_later_labs_need_one(reference):
-    """Constructor, names of the layers, and the order of what `forward` takes and gives, as lab 05 uses them."""
-    import torch
-
-    module = reference.MultiHeadAttention(D_MODEL, HEADS, bias=False)
-    assert {name for name, _ in module.named_parameters()} == {
-        f"w_{role}.weight" for role in ("query", "key", "value", "output")
-    }
-    x, memory = torch.zeros(BATCH, Q_LEN, D_MODEL), torch.zeros(BATCH, K_LEN, D_MODEL)
-    output, weights = module(x, memory, memory, torch.ones(BATCH, 1, K_LEN, dtype=torch.bool))
-    assert output.shape == (BATCH, Q_LEN, D_MODEL) and weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
-    with pytest.raises(ValueError, match="cannot be divided evenly"):
-        reference.MultiHeadAttention(10, 3)
 
 
 def test_the_numbers_that_the_prose_says_about_jane_are_those_that_its_cells_compute(lab):

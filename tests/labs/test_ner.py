@@ -17,7 +17,7 @@ from test_notebooks import printed_without_training
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
-from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes, resume_splits
+from course_utils.data.resumes import LABELS, make_resumes, resume_splits
 from course_utils.data.resumes_by_hand import cooks_list, resumes_by_hand
 from course_utils.data.sentences_by_hand import KINDS, entities_said, load_asked, sentences_by_hand
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -307,12 +307,6 @@ def test_what_a_language_model_was_asked_is_the_test_half_and_a_name_that_is_not
     assert entities_said(text, "nothing") == entities_said(text, "") == []
 
 
-def test_cleaning_restores_what_was_marked_by_hand(reference):
-    for resume in make_resumes(120, seed=3):
-        marked = annotated_by_hand(resume)
-        assert reference.clean_entities(marked.text, list(marked.entities)) == list(resume.entities)
-
-
 @given(
     text=st.text("ab \n\t.", max_size=30),
     places=st.lists(
@@ -421,23 +415,6 @@ def test_model_and_loss_are_those_of_hugging_face(reference):
     logits = ours(batch["input_ids"], batch["attention_mask"])
     torch.testing.assert_close(logits, expected.logits)
     torch.testing.assert_close(reference.token_loss(logits, batch["labels"]), expected.loss)
-
-
-def test_a_text_s_logits_do_not_depend_on_the_length_of_its_neighbour(reference):
-    import torch
-
-    from course_utils.models.pretrained import new_encoder
-
-    model = reference.TokenClassifier(new_encoder(), 5).eval()
-    short, long = (
-        {"input_ids": [101, *range(2000, 2000 + n), 102], "labels": [0] * (n + 2)} for n in (5, 30)
-    )
-    with torch.no_grad():
-        alone, together = (
-            model(batch["input_ids"], batch["attention_mask"])[0, :7]
-            for batch in (reference.encode_batch(rows, 0) for rows in ([short], [short, long]))
-        )
-    torch.testing.assert_close(alone, together, atol=1e-4, rtol=1e-4)
 
 
 # ---------------------------------------------------------------------------------- what learners are told

@@ -72,15 +72,6 @@ def test_a_row_is_made_of_the_papers_equations(labs, place, n_pairs):
         assert np.isclose(row[2 * i], np.sin(angle)) and np.isclose(row[2 * i + 1], np.cos(angle))
 
 
-def test_the_encoding_is_that_of_distilbert(reference):
-    import torch
-    from transformers.models.distilbert.modeling_distilbert import create_sinusoidal_embeddings
-
-    theirs = torch.empty(60, 32)
-    create_sinusoidal_embeddings(60, 32, out=theirs)
-    np.testing.assert_allclose(reference.positional_encoding(60, 32), theirs.detach().numpy(), atol=1e-6)
-
-
 def test_the_encoding_is_marians_with_its_halves_interleaved(reference):
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
@@ -251,14 +242,6 @@ def test_rotary_is_that_of_llama_with_the_features_in_its_order(reference, rng):
     np.testing.assert_allclose(reference.rotary_embedding(x)[..., halves], theirs.numpy(), atol=1e-5)
 
 
-def test_rotary_multiplies_pairs_as_complex_numbers_by_a_unit(reference, rng):
-    x, at = rng.standard_normal((3, 5, 6)), rng.integers(0, 500, 5)
-    theta = 10000.0 ** (-np.arange(0, 6, 2) / 6)
-    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * at[:, None] * theta)
-    ours = reference.rotary_embedding(x, at)
-    np.testing.assert_allclose(ours[..., 0::2] + 1j * ours[..., 1::2], turned, atol=1e-9)
-
-
 @given(at=places, to=places, offset=st.integers(0, 3000), seed=st.integers(0, 99))
 @settings(max_examples=60, deadline=None)
 def test_scores_of_turned_vectors_depend_on_the_distance_only(labs, at, to, offset, seed):
@@ -276,35 +259,7 @@ def test_a_turn_of_unit_vectors_is_the_transposed_shift_matrix(reference):
         np.testing.assert_allclose(turns[:, place], reference.shift_matrix(place, 8), atol=1e-12)
 
 
-# ---------------------------------------------------------------------------------- inputs of the checks
-
-
-def test_all_sizes_of_a_case_differ(labs):
-    for key, exercise in labs[LAB].exercises.items():
-        for case in exercise.cases:
-            for inputs in case.runs(key, 5):
-                arrays = [
-                    value for value in inputs.values() if isinstance(value, np.ndarray) and value.ndim > 1
-                ]
-                if key.endswith(("rotary_embedding", "LearnedPositionalEmbedding")):
-                    shape = [size for size in arrays[0].shape if size > 1]
-                    if shape == [2, 3, 3, 4]:  # as many heads as words, for code that guesses from sizes
-                        continue
-                    assert len(set(shape)) == len(shape), case.title
-                if key.endswith("embed_tokens"):
-                    shape = [*inputs["token_ids"].shape, *inputs["table"].shape]
-                    shape = [size for size in shape if size > 1]
-                    assert len(set(shape)) == len(shape), case.title
-
-
 # ---------------------------------------------------------------------------------- figures and widget
-
-
-@pytest.fixture
-def published(monkeypatch) -> list[dict]:
-    bundles: list[dict] = []
-    monkeypatch.setattr(plots, "publish", bundles.append)
-    return bundles
 
 
 def test_the_figures_can_be_drawn(published, rng):

@@ -161,38 +161,6 @@ def test_padded_batches_hold_what_stacked_holds(eleven, tokenize):
             assert np.array_equal(batch[name].numpy(), array), name
 
 
-def test_one_graph_serves_batches_of_every_width(eleven):
-    import keras
-    import tensorflow as tf
-
-    from course_utils.exercises.question_answering_tensorflow import _tiny_reader
-
-    rng = np.random.default_rng(1)
-    weights = reader_weights(rng, 1.0)
-    weights["output_weight"] = weights.pop("output")
-    model, optimizer = _tiny_reader(weights), keras.optimizers.SGD(0.1)
-    optimizer.build(model.trainable_variables)
-    batches = [
-        {name: tf.constant(array) for name, array in reader_batch(rng, 3, width).items()}
-        for width in (9, 12, 15)
-    ]
-    signature = {
-        name: tf.TensorSpec([None] * part.shape.rank, part.dtype) for name, part in batches[0].items()
-    }
-    traced = []
-
-    @tf.function(input_signature=[signature])
-    def step(batch):
-        traced.append(True)
-        return eleven.train_step(model, optimizer, batch)
-
-    losses = [float(step(batch)) for batch in batches]
-    assert len(traced) == 1 and np.isfinite(losses).all()
-
-
-# ---------------------------------------------------------------------------------- the tools of work, and the shipped weights
-
-
 def tiny(seed: int):
     """A small reader, three batches of different widths for it, and the names that the lab's cells need."""
     import tensorflow as tf
@@ -210,6 +178,29 @@ def tiny(seed: int):
         for width in (9, 12, 15)
     ]
     return _tiny_reader(weights), batches
+
+
+def test_one_graph_serves_batches_of_every_width(eleven):
+    import keras
+    import tensorflow as tf
+
+    (model, batches), optimizer = tiny(1), keras.optimizers.SGD(0.1)
+    optimizer.build(model.trainable_variables)
+    signature = {
+        name: tf.TensorSpec([None] * part.shape.rank, part.dtype) for name, part in batches[0].items()
+    }
+    traced = []
+
+    @tf.function(input_signature=[signature])
+    def step(batch):
+        traced.append(True)
+        return eleven.train_step(model, optimizer, batch)
+
+    losses = [float(step(batch)) for batch in batches]
+    assert len(traced) == 1 and np.isfinite(losses).all()
+
+
+# ---------------------------------------------------------------------------------- the tools of work, and the shipped weights
 
 
 def cell_with(lab, sign: str) -> str:

@@ -138,18 +138,6 @@ def test_beam_search_finds_the_same_words_with_the_same_score(
     assert len(set(found)) > 1  # not just the same word
 
 
-def test_a_beam_of_one_is_greedy_search(labs, in_keras, twins):
-    from keras import ops
-
-    search = given(labs["06_transformer_tensorflow"], "def beam_search", np=np, ops=ops)["beam_search"]
-    source = padded(1, 9, 3, batch=6)[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        greedy = in_keras.greedy_decode(twins.keras, source, max_len=6).numpy()
-        for ids, row in zip(source, greedy, strict=True):
-            assert search(twins.keras, ids[None], 1, 6)[0] == [word for word in row if word]
-
-
 def test_fit_with_the_step_as_a_method_moves_the_weights_as_the_loop_and_as_pytorch_do(
     labs, in_keras, in_torch
 ):
@@ -216,15 +204,6 @@ def test_buckets_lose_no_sentence_and_pad_less(labs):
         assert max(len(source) for source, _ in found) == 16
         padding.append(sum((side == 0).sum() for batch in found for side in batch))
     assert padding[1] < padding[0] / 2
-
-
-def test_weights_come_back_to_pytorch_as_they_were(twins):
-    from course_utils.models.keras_translator import get_weights
-
-    back = get_weights(twins.keras)
-    assert set(back) == set(twins.state)
-    for name, array in twins.state.items():
-        np.testing.assert_allclose(back[name], array, atol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("smoothing, pad_id", itertools.product([0.0, 0.1, 0.4], [0, 3]))

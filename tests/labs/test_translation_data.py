@@ -576,13 +576,6 @@ def pairings(sentence: Parsed) -> set[tuple[str, str]]:
     return found
 
 
-def test_no_source_and_no_target_is_in_two_parts():
-    parts = (SPLITS.train, SPLITS.validation, SPLITS.test, SPLITS.unseen_pairings)
-    assert sum(map(len, parts)) == len(PAIRS)
-    for side in ("source", "target"):
-        assert len({getattr(pair, side) for part in parts for pair in part}) == len(PAIRS)
-
-
 def test_pairings_that_are_held_out_are_in_no_training_sentence():
     by_source = {sentence.sentence: pairings(sentence) for sentence in PARSED}
     unseen = set().union(*(pair.held_out for pair in SPLITS.unseen_pairings))

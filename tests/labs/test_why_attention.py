@@ -6,8 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import os
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,20 +31,6 @@ def reference(labs) -> SimpleNamespace:
     )
 
 
-@pytest.fixture(params=range(3))
-def rng(request) -> np.random.Generator:
-    return np.random.default_rng(request.param)
-
-
-@pytest.fixture
-def keras() -> ModuleType:
-    os.environ["KERAS_BACKEND"] = "tensorflow"
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    import keras
-
-    return keras
-
-
 # ---------------------------------------------------------------------------------- parity
 
 
@@ -59,18 +44,6 @@ def test_rnn_forward_equals_torchs_layer_with_its_weights(reference, rng):
     w_input, w_hidden, *biases = (parameter.detach().numpy() for parameter in layer.parameters())
     ours = reference.rnn_forward(x, w_input.T, w_hidden.T, sum(biases), state)
     np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_rnn_forward_equals_keras_layer_with_its_weights(reference, keras, rng):
-    layer = keras.layers.SimpleRNN(4, return_sequences=True, dtype="float64")
-    x = rng.standard_normal((2, 6, 3))
-    layer.build(x.shape)
-    weights = [rng.standard_normal(weight.shape) for weight in layer.weights]
-    layer.set_weights(weights)
-    np.testing.assert_allclose(
-        reference.rnn_forward(x, *weights), keras.ops.convert_to_numpy(layer(x)), atol=1e-10
-    )
 
 
 @pytest.mark.slow
@@ -119,12 +92,6 @@ def test_reweight_equals_torchs_attention_of_a_sentence_to_itself(reference, rng
 
 
 # ---------------------------------------------------------------------------------- what the lab says
-
-
-def test_without_the_tanh_every_query_would_get_the_same_weights(rng):
-    query, key, v = rng.standard_normal((4, 3)), rng.standard_normal((6, 3)), rng.standard_normal(3)
-    weights = softmax((query[:, None] + key[None]) @ v)
-    np.testing.assert_allclose(weights, np.broadcast_to(weights[:1], weights.shape), atol=1e-12)
 
 
 def test_attention_lies_between_the_mean_and_the_maximum(reference, rng):
@@ -182,13 +149,6 @@ def test_station_looks_most_at_train_after_itself_and_its_meaning_follows_the_se
 
 
 # ---------------------------------------------------------------------------------- the figures
-
-
-@pytest.fixture
-def published(monkeypatch) -> list[dict]:
-    bundles: list[dict] = []
-    monkeypatch.setattr(plots, "publish", bundles.append)
-    return bundles
 
 
 @pytest.mark.parametrize(

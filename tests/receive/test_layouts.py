@@ -486,14 +486,6 @@ def test_times_that_are_not_understood_are_not_guessed_about(lab):
     assert "Several attempts, and it is not clear which is the last" in why(rows, "Jane Doe_1")
 
 
-@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
-def test_times_in_names_count_as_times_of_submission_only_in_a_zone(lab, zone):
-    collect(lab, zip_of(lab, packed(BLACKBOARD)), zone=ZoneInfo(zone) if zone else None)
-    file = lab.course.submitted / "jdoe" / LAB / TIMESTAMP
-    assert file.exists() == bool(zone)
-    assert not zone or file.read_text() == "2026-10-10 21:05:11.000000 UTC"
-
-
 def test_refused_work_of_somebody_on_the_roster_is_graded_as_unreadable_with_the_reason(lab, enrol):
     files = {"jdoe/self_attention.py": "x = 1", "nobody/self_attention.py": "x = 1", f"zvandyk/{FILE}": "zoe"}
     enrol(JANE, ZOE)

@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 from small_lab import SOLUTIONS, cell, release, solved
 
 from grader.files import REASON_FILE, find_notebook, printable
-from grader.receive.read import MAX_CELLS, read_submission
+from grader.receive.read import MAX_ATTACHMENTS, MAX_CELLS, read_submission
 from grader.receive.rebuild import rebuild
 
 
@@ -45,6 +45,7 @@ def bytes_of(notebook: NotebookNode) -> bytes:
         (b'{"cells": 3, "nbformat": 4}', "no cells"),
         (b'{"cells": [1, null, "x"]}', "no cells"),
         (b'{"worksheets": [1, {}]}', "no cells"),
+        (b'{"worksheets": 3}', "no cells"),
         (
             b'{\n<<<<<<< HEAD\n"cells": []\n=======\n"cells": [1]\n>>>>>>> theirs\n}',
             "merge conflict (line 2)",
@@ -134,6 +135,15 @@ def one_cell(**values) -> dict:
         (one_cell(source="x = 1 # \u202e"), "direction of the text"),
         (one_cell(source=17), "something else"),
         (one_cell(source=["x", {}]), "something else"),
+        (one_cell(attachments={"a.png": {}}), "the file 'a.png' attached to it has no content"),
+        (
+            one_cell(attachments={"a.png": {"text/html": "x", "image/png": "A"}}),
+            "of 'a.png' attached to it, only image/png was looked at",
+        ),
+        (
+            one_cell(attachments={f"{n}.png": {"image/png": "A"} for n in range(MAX_ATTACHMENTS + 1)}),
+            f"of its attached files, only {MAX_ATTACHMENTS} were looked at",
+        ),
         ({"cells": [1, {"source": "x"}, None]}, "Cells 1, 3 of the file: no cell of a notebook"),
         (one_cell() | {"nbformat": 99}, "in format 99"),
         (one_cell() | {"nbformat": 5}, "in format 5"),

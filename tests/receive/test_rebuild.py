@@ -236,7 +236,7 @@ def test_of_a_cell_that_is_there_more_than_once_the_last_real_answer_counts():
     assert [each.source for each in added_to(result)] == [first.source]
     texts = code(result.notebook)
     assert texts.index(first.source) == texts.index(SOLUTIONS["double"]) - 1
-    assert "more than once" in result.notes[0]
+    assert "more than once; the last version is graded, the others run before it." in result.notes[0]
 
 
 def test_added_code_cells_stay_in_place_and_lose_their_metadata():

@@ -12,6 +12,7 @@ from small_lab import SOLUTIONS, code, release, solved
 
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.reference.lab import ADDED_TAG, SKIP_TAG
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -42,7 +43,9 @@ def damaged_cells(draw) -> list[dict]:
     cells += copies
     for _ in range(draw(st.integers(0, 6))):
         cell = draw(st.sampled_from(cells) | st.sampled_from(solutions))
-        match draw(st.sampled_from(["forget", "metadata", "kind", "id", "extra", "source", "lines"])):
+        match draw(
+            st.sampled_from(["forget", "metadata", "kind", "id", "extra", "outputs", "source", "lines"])
+        ):
             case "forget":
                 for key in ("id", "metadata", *draw(st.sampled_from([(), ("cell_type",), ("outputs",)]))):
                     cell.pop(key, None)
@@ -54,6 +57,8 @@ def damaged_cells(draw) -> list[dict]:
                 cell["id"] = draw(grade_ids)
             case "extra":
                 cell[draw(st.text(min_size=1, max_size=5))] = draw(json_values)
+            case "outputs":
+                cell["outputs"], cell["execution_count"] = draw(json_values), draw(json_values)
             case "source" if not any(cell is solution for solution in solutions):
                 cell["source"] = draw(learner_texts | json_values)
             case "lines" if isinstance(cell["source"], str):
@@ -95,9 +100,12 @@ def test_a_notebook_with_overwritten_bytes_is_read_without_an_error(position, no
 @settings(deadline=None)
 @given(damaged_cells())
 def test_no_damage_to_cells_loses_a_solution_or_lets_anything_else_in(cells):
-    plain = read_submission(json.dumps({"cells": cells, "nbformat": 4}).encode()).cells
+    planted = {"tags": ["skip-execution"], "nbgrader": {"points": 99}}
+    submission = {"cells": cells, "nbformat": 4, "metadata": planted}
+    plain = read_submission(json.dumps(submission).encode()).cells
     rebuilt = rebuild(release(), plain).notebook
     nbformat.validate(rebuilt)
+    assert rebuilt.metadata == release().metadata
 
     submitted = [cell.text for cell in plain]
     assert all(text in code(rebuilt) for text in SOLUTIONS.values() if text in submitted)
@@ -113,10 +121,17 @@ def test_no_damage_to_cells_loses_a_solution_or_lets_anything_else_in(cells):
     for name, cell in released.items():
         assert found[name].metadata == cell.metadata
         assert found[name].cell_type == cell.cell_type
+        assert (found[name].get("outputs"), found[name].get("execution_count")) == (
+            cell.get("outputs"),
+            cell.get("execution_count"),
+        )
         if name not in ("double", "half", "why"):
             assert found[name].source == cell.source
     added = [cell for cell in rebuilt.cells if cell.id not in released]
-    assert all(cell.cell_type in ("code", "markdown") and set(cell.metadata) <= {"tags"} for cell in added)
+    for cell in added:
+        may_be = [[ADDED_TAG], [ADDED_TAG, SKIP_TAG]][: 1 + (cell.cell_type == "code")]
+        assert cell.cell_type in ("code", "markdown") and cell.metadata in [{"tags": tags} for tags in may_be]
+        assert not cell.get("outputs") and cell.get("execution_count") is None
 
 
 @settings(deadline=None)

@@ -100,12 +100,6 @@ def test_moodle_s_worksheet_names_participants(lab, tmp_path):
     assert "anna" in notes[0]
 
 
-def test_csv_is_nbgrader_s(lab, tmp_path):
-    assert export(lab.course, [], "csv", tmp_path / "all.csv") == []
-    scores = {row["student_id"]: row["score"] for row in csv.DictReader((tmp_path / "all.csv").open())}
-    assert scores == {"lovelace_4711": "5.0", "anna": "5.0", "'=cmd()": "0.0"}
-
-
 def test_csv_has_what_nbgrader_s_own_exporter_writes_and_names_with_commas_stay_whole(lab, tmp_path):
     with Gradebook.open(lab.course) as gradebook:
         gradebook.set_deadline(lab, datetime(2027, 1, 1))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
 from hypothesis import given
@@ -94,19 +93,6 @@ def test_shares_of_each_exercise_are_those_of_the_class(lab):
     assert all(one.discrimination is None for one in facts.values())  # four submissions say nothing
     page = as_html(lab, analyse(lab, class_, []))
     assert "cannot be said of fewer than 8 submissions" in page and "discrimination" not in page
-
-
-def test_discrimination_is_the_correlation_with_the_rest_of_the_lab(lab):
-    class_ = a_class(lab)
-    found = analyse(lab, class_, [])
-    table = np.array([[one.points[cell] for cell in lab.points_of_cells] for one in class_])
-    for place, facts in enumerate(found.exercises):
-        own, rest = table[:, place], np.delete(table, place, axis=1).sum(axis=1)
-        if own.std() and rest.std():
-            assert facts.discrimination == pytest.approx(np.corrcoef(own, rest)[0, 1])
-        else:
-            assert facts.discrimination is None
-    assert any(facts.discrimination and facts.discrimination > 0.3 for facts in found.exercises)
 
 
 def test_a_misconception_comes_with_its_words_and_who_holds_it(lab):
