@@ -6,9 +6,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+import nbgrader.api
 import numpy as np
 import pytest
 
@@ -40,6 +42,14 @@ def own_progress(tmp_path_factory, monkeypatch) -> Path:
     path = tmp_path_factory.mktemp("progress") / "progress.json"
     monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", str(path))
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nbgrader_asks_alembic_once() -> Iterator[None]:
+    """For each new gradebook nbgrader starts a process that takes seconds and always says the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nbgrader.api, "get_alembic_version", cache(nbgrader.api.get_alembic_version))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,10 @@ EXERCISES: dict[str, tuple[str, Exercise]] = {
     for slug in [lab.partition("_")[2]]
     for name, exercise in exercises_of(slug).items()
 }
+ALL_IN_THE_FULL_PROOF = [
+    pytest.param(key, marks=() if lab in LABS[:4] else pytest.mark.slow)
+    for key, (lab, _) in EXERCISES.items()
+]
 
 DTYPES = [
     "b1",
@@ -107,7 +111,7 @@ def same_values(array: np.ndarray, other: np.ndarray) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("key", EXERCISES)
+@pytest.mark.parametrize("key", ALL_IN_THE_FULL_PROOF)
 def test_arrays_of_every_dtype_are_judged_and_right_values_are_right_in_each(key):
     reference = expected_of(key).reference
     for number, name in enumerate(DTYPES):
@@ -130,7 +134,7 @@ def test_arrays_of_every_dtype_are_judged_and_right_values_are_right_in_each(key
         judged(key, with_arrays(reference, lambda array, odd=odd: np.full(array.shape, odd)))
 
 
-@pytest.mark.parametrize("key", EXERCISES)
+@pytest.mark.parametrize("key", ALL_IN_THE_FULL_PROOF)
 def test_arrays_of_another_form_are_judged_and_earn_nothing(key):
     reference = expected_of(key).reference
     forms = [
