@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-import nbgrader.api
 import numpy as np
 import pytest
 
@@ -47,6 +46,8 @@ def own_progress(tmp_path_factory, monkeypatch) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def nbgrader_asks_alembic_once() -> Iterator[None]:
     """For each new gradebook nbgrader starts a process that takes seconds and always says the same."""
+    import nbgrader.api  # after the grader, which keeps what it imports small
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nbgrader.api, "get_alembic_version", cache(nbgrader.api.get_alembic_version))
         yield
@@ -163,6 +164,13 @@ def pytest_addoption(parser):
         action="store_true",
         help="build and run the container images: a quarter of an hour; needs root, buildah, podman, runc and debootstrap",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config) -> bool | None:
+    """Where only tests that run alone are asked for, most files need not be read."""
+    if config.option.markexpr == "alone" and collection_path.match("test_*.py"):
+        return "mark.alone" not in collection_path.read_text("utf-8") or None
+    return None
 
 
 def pytest_collection_modifyitems(config, items):

@@ -231,6 +231,7 @@ def test_what_differs_for_no_legal_input_needs_no_excuse(lab):
     assert report.survivors == [] and report.same["double"] >= 1  # no input has so many axes
 
 
+@pytest.mark.slow
 def test_what_differs_for_a_legal_input_is_a_hole_and_names_the_input(lab):
     edit(lab.folder / "00_tiny.py", "np.multiply(x, 2)", "np.multiply(x, 2) if len(x) > 1 else x + x")
     report = mutate(again(lab), jobs=1)

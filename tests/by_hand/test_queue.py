@@ -314,6 +314,7 @@ def test_grading_again_says_how_many_answers_are_still_to_be_read(lab):
     assert to_read(Again.CHANGED) == everybody  # it is to be looked at again
 
 
+@pytest.mark.slow
 def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_then(lab):
     queue("--readers", "ana,ben", "--second", "100%")
     readers = {FIRST: given(lab)["s00"], SECOND: given(lab, SECOND)["s00"]}

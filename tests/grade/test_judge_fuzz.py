@@ -196,6 +196,7 @@ def one_outcome(draw, key: str, index: int) -> Outcome:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of casts in this test
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_outcomes_come_they_are_judged_and_on_the_wire_no_otherwise(data):
     key = data.draw(st.sampled_from([*EXERCISES]))
     exercise = EXERCISES[key][1]

@@ -161,7 +161,7 @@ LOSSES = [
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own
 @pytest.mark.parametrize("change", [*CHANGES, *LOSSES])
-@pytest.mark.parametrize("again", [Again.CHANGED, Again.NEW])
+@pytest.mark.parametrize("again", [Again.CHANGED, pytest.param(Again.NEW, marks=pytest.mark.slow)])
 def test_only_what_changed_is_graded_again(lab, runner, change, again):
     graded(lab, runner)
     change(lab)
@@ -200,7 +200,16 @@ def a_data_file(lab: Lab) -> None:
     (lab.release_folder / "words.csv").write_text("a,b")
 
 
-@pytest.mark.parametrize("change", [another_release, another_hint, another_solution, a_data_file])
+@pytest.mark.parametrize(
+    "change",
+    [
+        another_hint,
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (another_release, another_solution, a_data_file)
+        ),
+    ],
+)
 def test_a_changed_lab_is_graded_again_unless_only_what_is_new_was_asked_for(lab, runner, change):
     graded(lab, runner)
     change(lab)
@@ -388,7 +397,7 @@ def test_a_run_that_is_left_in_the_middle_is_gone_on_with(lab, runner):
         "grader.book.scores._remember",
     ],
 )
-@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("late", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["before", "after"])
 def test_an_end_between_any_two_steps_leaves_all_or_nothing(lab, runner, monkeypatch, point, late):
     whole = graded(lab, runner)
     shutil.rmtree(lab.course.grading / "autograded")

@@ -99,6 +99,7 @@ def test_a_package_that_an_instructor_tried_out_is_not_handed_out_and_stops_no_r
     assert f"**/{PACKAGE}" in (ROOT / ".dockerignore").read_text("utf-8").split()
 
 
+@pytest.mark.slow
 def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp_path, monkeypatch):
     (tmp_path / "mine").touch()
     with pytest.raises(CourseError, match="not an empty folder"):

@@ -201,6 +201,7 @@ def of_any_letters(count: int) -> list[str]:
 
 
 @needs_node
+@pytest.mark.slow
 def test_the_page_cuts_any_text_into_the_course_s_byte_pairs_and_puts_it_together_again(tmp_path):
     tokens, chance = Writer.shipped().tokens, random.Random(37)
     texts = [
@@ -459,6 +460,7 @@ def test_the_encoder_s_pages_have_its_attention_and_a_course_without_it_is_told_
         live.write_pages([lab.info for lab in labs.values()], tmp_path)
 
 
+@pytest.mark.slow
 def test_a_word_moves_where_the_encoder_puts_it_and_the_page_says_so():
     def vectors(word: str, sentences: list[str]) -> np.ndarray:
         readings = [read(sentence) for sentence in sentences]

@@ -272,6 +272,7 @@ def test_what_a_release_shows_is_no_leak(labs, tmp_path):
     assert site.leaks([lab], pages_with(tmp_path / "site", text)) == []
 
 
+@pytest.mark.slow
 def test_a_name_that_only_a_solution_has_is_found_in_the_search_index(labs, tmp_path):
     found = {
         name: min(names)

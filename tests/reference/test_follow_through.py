@@ -534,6 +534,7 @@ def graded(lab: Lab, runner, seed=SEED):
     return {record.student: record for record in records}
 
 
+@pytest.mark.slow
 def test_a_class_from_submission_to_report(stage, tmp_path):
     lab = Lab.load(stage, ATTENTION)
     scaling, runner = source(lab, ATTEND, "no_scaling"), KernelFree(tmp_path / "log")
