@@ -477,7 +477,7 @@ def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, th
             ):
                 assert violations(page) == [], name
         page.goto(f"{address}/{lab}")
-        page.locator("mjx-container svg").first.wait_for()  # formulas are set
+        page.locator("article mjx-container svg").first.wait_for(state="attached")  # formulas are set
         assert not page.locator("mjx-container:not([display])[tabindex]").count(), "Tab stops at each"
         assert page.locator("mjx-container mjx-assistive-mml math").count()  # for screen readers
         page.goto(f"{address}/search.html?q=softmax")
@@ -510,7 +510,8 @@ def test_a_lab_s_page_has_no_violation_with_everything_unfolded(pages, name, wid
         )
         page.goto(file.as_uri())
         if page.locator("article .math").count():
-            page.locator("mjx-container svg").first.wait_for()
+            # Those in the list of headings, and in what is folded, may not be seen.
+            page.locator("article mjx-container svg").first.wait_for(state="attached")
         page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
         assert violations(page) == []
         browser.close()
