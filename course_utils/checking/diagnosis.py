@@ -50,8 +50,8 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
     A misconception is certain
 
     - if it gives the same output in *every* case, and differs from the expected one in numbers somewhere. An exception alone
-    can have many causes. So it counts only if its words and shapes agree in every case, no other misconception fits, and some
-    cases are right (that no gradient arrives counts as shapes do);
+      can have many causes. So it counts only if its words and shapes agree in every case, no other misconception fits, and
+      some cases are right (that no gradient arrives counts as shapes do);
     - together with another one, if each explains failing cases wholly on its own, and no case contradicts.
 
     Possible causes are what gives the same problems, or explains most of the failing cases and breaks none that is right here.

@@ -2,7 +2,7 @@
 
 :func:`try_case` is the only place where learner code is called. It runs in the learner's process, which
 produces arrays and never judges them. :func:`encode` and :func:`decode` carry them to the process that judges, as bytes, dtype
-and shape. It is never a pickle, so that decoding cannot run anything.
+and shape. Nothing is pickled, so decoding cannot run anything.
 """
 
 from __future__ import annotations

@@ -143,8 +143,8 @@ class Report:
     def _html(self, brevity: int) -> str:
         """
         Args:
-            brevity: what is open. 0: everything worth reading. 1: one kind of difference. 2: of that only the case's name. If
-                the mistake is not known, a possible cause in a line. Goals are folded. 3: only the case's name, and
+            brevity: what is open. 0: everything worth reading. 1: one kind of difference. 2: if the
+                mistake is known, of that only the case's name; else of a possible cause only what it is. Goals are folded. 3: only the case's name, and
                 one symptom, in any case. 4: the hint of one mistake only.
         """
         verdict = self.verdict

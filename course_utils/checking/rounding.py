@@ -19,8 +19,8 @@ def same_array(exercise: Exercise, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays are the same but for rounding.
 
     They have the same shape and kind of numbers. Whole numbers and booleans are equal: where rounding decides between two of them, such as
-    the likelier of two equal tokens, the inputs leave too much to chance. A float differs from the other by at most ``atol +
-    rtol * size``, with the tolerances of the exercise. Its size is its own, or the array's scale if that is larger: what nine
+    the likelier of two equal tokens, the inputs leave too much to chance. A float differs from the other by at most
+    ``atol + rtol * size``, with the tolerances of the exercise. Its size is its own, or the array's scale if that is larger: what nine
     in ten of the numbers other than zero reach. NaN and infinities stand at the same places.
     """
     if one.shape != other.shape or one.dtype.kind != other.dtype.kind:

@@ -58,6 +58,14 @@ def archive(name: str, content: str) -> bytes:
     return file.getvalue()
 
 
+def commented(line: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as opened:
+        opened.writestr("a.py", PUBLIC)
+        opened.comment = line.encode()
+    return file.getvalue()
+
+
 def arrays(**kept: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(file, **kept)
@@ -122,6 +130,7 @@ FORMS: dict[str, Callable[[str], str | bytes]] = {
     ),
     "a notebook in a notebook's metadata": lambda line: json.dumps({"metadata": {"old": notebook(new_code_cell(line))}}),
     "the state of a widget in a page": lambda line: f"<script>{json.dumps(shown_as_html(line)).replace('<', chr(92) + 'u003c')}</script>",
+    "the comment of a zip": commented,
     "a file in a zip": lambda line: archive("a/b.py", f"{PUBLIC}{line}\n"),
     "a zip in a zip": lambda line: zipped_twice(line),
     "a gzip": lambda line: gzip.compress(f"{PUBLIC}{line}".encode()),
