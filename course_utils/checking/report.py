@@ -143,9 +143,9 @@ class Report:
     def _html(self, brevity: int) -> str:
         """
         Args:
-            brevity: what is open. 0: everything worth reading. 1: one kind of difference. 2: if the
-                mistake is known, of that only the case's name; else of a possible cause only what it is. Goals are folded. 3: only the case's name, and
-                one symptom, in any case. 4: the hint of one mistake only.
+            brevity: what is open. 0: all worth reading. 1: one kind of difference. 2: of that only the case's name, if the mistake
+                is known. Else, of a possible cause, only what it is; goals are folded. 3: only the case's name, and one symptom, in
+                any case. 4: the hint of one mistake only.
         """
         verdict = self.verdict
         undecided = verdict.problem or verdict.given
